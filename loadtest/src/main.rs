@@ -1,0 +1,2 @@
+//! Load tests for realtime servers.
+fn main() {}
