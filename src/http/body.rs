@@ -89,3 +89,52 @@ impl BodyDecoder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc9112_6_3_a_request_without_framing_has_no_body() {
+        let mut decoder = BodyDecoder::new(Framing::None, 0).expect("nothing is too large");
+        assert!(decoder.is_done() && decoder.remaining() == Some(0));
+        assert_eq!(
+            decoder.decode(b"GET /"),
+            Ok(BodyStep {
+                consumed: 0,
+                data: 0..0,
+                done: true
+            })
+        );
+    }
+
+    #[test]
+    fn rfc9112_6_2_a_length_is_counted_over_all_pieces_and_not_beyond() {
+        let mut decoder = BodyDecoder::new(Framing::Length(5), 5).expect("within the limit");
+        assert_eq!(decoder.remaining(), Some(5));
+        let step = |consumed, done| BodyStep {
+            consumed,
+            data: 0..consumed,
+            done,
+        };
+        assert_eq!(decoder.decode(b"abc"), Ok(step(3, false)));
+        assert_eq!(decoder.decode(b""), Ok(step(0, false)));
+        assert_eq!(decoder.remaining(), Some(2));
+        assert_eq!(decoder.decode(b"deGET"), Ok(step(2, true)));
+        assert!(decoder.is_done());
+        assert_eq!(decoder.decode(b"GET"), Ok(step(0, true)));
+    }
+
+    #[test]
+    fn h16_a_length_above_the_limit_is_413_before_anything_is_read() {
+        for length in [6, u64::MAX] {
+            let error = BodyDecoder::new(Framing::Length(length), 5).expect_err("too large");
+            assert_eq!(error.status, 413);
+        }
+    }
+
+    #[test]
+    fn a_decoder_is_small_enough_for_a_small_stack() {
+        assert!(size_of::<BodyDecoder>() <= 80, "{}", size_of::<BodyDecoder>());
+    }
+}
