@@ -24,7 +24,7 @@ const MAX_EMPTY_LINES: usize = 4;
 pub(crate) struct HeadLimits {
     /// Most bytes of the whole head, empty lines before it included.
     pub(crate) max_bytes: usize,
-    /// Most bytes of the request line without its CRLF.
+    /// Most bytes of the request line without its CRLF; more than a method can have.
     pub(crate) max_line: usize,
     /// Most header lines.
     pub(crate) max_fields: usize,

@@ -220,3 +220,143 @@ pub(crate) fn is_the_servers(name: &HeaderName) -> bool {
 fn is_close(value: &HeaderValue) -> bool {
     super::token::list(value.as_bytes()).any(|option| option.eq_ignore_ascii_case(b"close"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_carry_their_content_type() {
+        for (answer, expected) in [
+            (Response::text("a"), Some("text/plain; charset=utf-8")),
+            (Response::html("a"), Some("text/html; charset=utf-8")),
+            (Response::bytes(vec![0]), Some("application/octet-stream")),
+            (Response::json("a"), Some("application/json")),
+            (Response::new(StatusCode::OK), None),
+        ] {
+            let told = answer.content_type().map(|value| value.to_str().expect("ASCII"));
+            assert_eq!(told, expected);
+            assert_eq!(answer.status(), 200);
+            assert!(!answer.is_closing());
+        }
+        let changed = Response::text("a").with_header("Content-Type", "text/csv");
+        assert_eq!(
+            changed.content_type(),
+            Some(&HeaderValue::from_static("text/csv"))
+        );
+        let mut changed = changed;
+        changed
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/css"));
+        assert_eq!(
+            changed.content_type(),
+            Some(&HeaderValue::from_static("text/css"))
+        );
+        let changed = changed.with_header("content-type", "a/b");
+        assert_eq!(changed.content_type(), Some(&HeaderValue::from_static("a/b")));
+    }
+
+    #[test]
+    fn h41_fields_that_http_does_not_allow_make_the_answer_a_500() {
+        for (name, value) in [
+            ("x", "a\r\nset-cookie: b=c"),
+            ("x", "a\nb"),
+            ("x", "a\rb"),
+            ("x", "a\0b"),
+            ("x", "\x7f"),
+            ("x\r\ny", "a"),
+            ("x y", "a"),
+            ("", "a"),
+            ("x:", "a"),
+            ("content-type", "text/html\r\nx: y"),
+            ("connection", "close\r\nx: y"),
+        ] {
+            for answer in [
+                Response::text("secret")
+                    .with_header("x-before", "1")
+                    .with_header(name, value),
+                Response::text("secret")
+                    .with_header("x-before", "1")
+                    .with_added_header(name, value),
+            ] {
+                assert_eq!(answer.status(), 500, "{name:?}: {value:?}");
+                assert_eq!(answer.body(), "Internal Server Error");
+                assert!(answer.headers().is_empty());
+            }
+        }
+        assert_eq!(Response::redirect("/a\r\nset-cookie: b=c").status(), 500);
+    }
+
+    #[test]
+    fn fields_replace_each_other_but_cookies_add_up() {
+        let answer = Response::text("")
+            .with_header("X-A", "1")
+            .with_header("x-a", "2")
+            .with_header("set-cookie", "a=1")
+            .with_header("set-cookie", "b=2")
+            .with_added_header("vary", "accept")
+            .with_added_header("vary", "origin");
+        let all = |name: &str| answer.headers().get_all(name).iter().count();
+        assert_eq!((all("x-a"), all("set-cookie"), all("vary")), (1, 2, 2));
+        assert_eq!(answer.headers()["x-a"], "2");
+    }
+
+    #[test]
+    fn fields_that_the_server_writes_are_ignored() {
+        let answer = Response::text("abc")
+            .with_header("content-length", "7")
+            .with_header("transfer-encoding", "chunked")
+            .with_header("date", "yesterday")
+            .with_header("keep-alive", "timeout=5")
+            .with_header("connection", "upgrade");
+        assert!(answer.headers().is_empty());
+        assert!(!answer.is_closing());
+    }
+
+    #[test]
+    fn connection_close_means_closing_however_it_was_set() {
+        assert!(Response::text("").closing().is_closing());
+        assert!(
+            Response::text("")
+                .with_header("Connection", "x, Close")
+                .is_closing()
+        );
+        let mut answer = Response::text("");
+        answer
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        assert!(answer.is_closing());
+    }
+
+    #[test]
+    fn an_informational_status_is_no_answer() {
+        assert_eq!(Response::new(StatusCode::CONTINUE).status(), 500);
+        assert_eq!(
+            Response::text("")
+                .with_status(StatusCode::SWITCHING_PROTOCOLS)
+                .status(),
+            500
+        );
+        assert_eq!(Response::switching_protocols().status(), 101);
+    }
+
+    #[test]
+    fn json_that_cannot_be_serialised_is_a_500() {
+        let keys_are_no_strings = std::collections::HashMap::from([((1, 2), 3)]);
+        assert_eq!(Response::json(&keys_are_no_strings).status(), 500);
+    }
+
+    #[test]
+    fn rfc9110_15_4_4_redirect_is_a_303_to_the_location() {
+        let answer = Response::redirect("/done");
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["location"]),
+            (303, &HeaderValue::from_static("/done"))
+        );
+    }
+
+    #[test]
+    fn a_response_is_small_enough_to_be_moved_about() {
+        assert!(size_of::<Response>() <= 200, "{}", size_of::<Response>());
+    }
+}
