@@ -1,7 +1,7 @@
 //! The body of a request: by length or chunked (RFC 9112 sections 6 and 7).
 //!
-//! Tells which of the bytes that follow a head are content. No I/O and no buffer: content is handed out as a range of the
-//! input, so that it is copied once at most, by whoever collects it.
+//! Tells which of the bytes that follow a head are content. No I/O and no buffer: content is handed out as a range of
+//! the input, so that it is copied once at most, by whoever collects it.
 
 use super::chunked::Chunked;
 use super::head::{Framing, HeadError};
@@ -51,12 +51,12 @@ impl BodyDecoder {
         Ok(BodyDecoder { kind })
     }
 
-    /// Takes what it can from the start of `input`: up to the end of it, of a piece of content, or of the body. Call it
-    /// again with what follows until the input is used up or the body is done.
+    /// Takes what it can from the start of `input`: up to the end of it, of a piece of content, or of the body. Call
+    /// it again with what follows until the input is used up or the body is done.
     ///
     /// # Errors
-    /// 400 for malformed chunking, 413 where the content passes the limit, 431 for too many trailer fields. The connection
-    /// can't be used any more then.
+    /// 400 for malformed chunking, 413 where the content passes the limit, 431 for too many trailer fields. The
+    /// connection can't be used any more then.
     pub(crate) fn decode(&mut self, input: &[u8]) -> Result<BodyStep, HeadError> {
         match &mut self.kind {
             Kind::Length(remaining) => {

@@ -1,8 +1,8 @@
 //! The chunked transfer coding (RFC 9112 section 7.1), read with no tolerance at all.
 //!
-//! Framing is looked at byte by byte, content is skipped over whole. Chunk extensions and trailer fields are checked and
-//! dropped: nothing here uses them, and a trailer merged into the fields would let a client change what was decided by the
-//! head.
+//! Framing is looked at byte by byte, content is skipped over whole. Chunk extensions and trailer fields are checked
+//! and dropped: nothing here uses them, and a trailer merged into the fields would let a client change what was
+//! decided by the head.
 //!
 //! ```text
 //!            ┌──────────────────────────────────────────────────────────────────┐
@@ -21,8 +21,9 @@ use super::head::HeadError;
 use super::token::is_tchar;
 use ::http::StatusCode;
 
-/// Bytes of chunk extensions in one body. Room for a signature of 85 bytes in each 64 KiB chunk of the largest body that the
-/// defaults allow, as object stores' clients send them, and no more: extensions are where endless requests hide (H21).
+/// Bytes of chunk extensions in one body. Room for a signature of 85 bytes in each 64 KiB chunk of the largest body
+/// that the defaults allow, as object stores' clients send them, and no more: extensions are where endless requests
+/// hide (H21).
 const MAX_EXTENSION_BYTES: u32 = 16 * 1024;
 
 /// Bytes of trailer fields. Nobody reads them; this is what an honest checksum or two needs, many times over.
@@ -40,8 +41,8 @@ const MAX_SIZE: u64 = i64::MAX as u64;
 /// The longest of [`FORBIDDEN_TRAILERS`] and one more, so that a longer name can't match.
 const NAME_BUFFER: usize = 20;
 
-/// Fields that frame, route, authenticate or describe the request and therefore must not come after it (RFC 9110 section
-/// 6.5.1), in lower case.
+/// Fields that frame, route, authenticate or describe the request and therefore must not come after it (RFC 9110
+/// section 6.5.1), in lower case.
 const FORBIDDEN_TRAILERS: [&str; 21] = [
     "authorization",
     "cache-control",

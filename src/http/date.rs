@@ -12,8 +12,8 @@ thread_local! {
     static CACHE: Cell<(u64, Text)> = const { Cell::new((u64::MAX, [0; 29])) };
 }
 
-/// Calls `f` with the text of the current time; cached per thread. The clock is read without a system call where the kernel
-/// offers that.
+/// Calls `f` with the text of the current time; cached per thread. The clock is read without a system call where the
+/// kernel offers that.
 pub(crate) fn with_date<R>(f: impl FnOnce(&Text) -> R) -> R {
     f(&at(SystemTime::now()))
 }

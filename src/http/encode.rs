@@ -1,7 +1,7 @@
 //! Responses to bytes (RFC 9112 sections 4 to 6).
 //!
-//! Writes heads only: the body goes from where it lies to the socket, beside the head in one system call, without being
-//! copied.
+//! Writes heads only: the body goes from where it lies to the socket, beside the head in one system call, without
+//! being copied.
 
 use super::date;
 use super::head::HeadError;
@@ -23,11 +23,11 @@ pub(crate) struct Context {
     pub(crate) keep_alive: bool,
 }
 
-/// Appends status line and fields to `out`: Date, Content-Length, and Connection where the version's default differs from
-/// what will happen. Allocates nothing if `out` has room.
+/// Appends status line and fields to `out`: Date, Content-Length, and Connection where the version's default differs
+/// from what will happen. Allocates nothing if `out` has room.
 ///
-/// The body is not appended; the result tells whether it is to be sent, which it isn't for HEAD, 1xx, 204, 205 and 304 (RFC
-/// 9112 section 6.3).
+/// The body is not appended; the result tells whether it is to be sent, which it isn't for HEAD, 1xx, 204, 205 and
+/// 304 (RFC 9112 section 6.3).
 pub(crate) fn head(out: &mut Vec<u8>, response: &Response, context: Context) -> bool {
     // Room for everything but the fields of the map, so that what follows seldom has to grow the buffer.
     out.reserve(256);
@@ -77,8 +77,8 @@ fn status_line(out: &mut Vec<u8>, status: StatusCode) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// RFC 9110 section 8.6: never with 1xx and 204. Nor with 304, where it would have to be that of the 200, which isn't known
-/// here. A 205 has no content (section 15.3.6).
+/// RFC 9110 section 8.6: never with 1xx and 204. Nor with 304, where it would have to be that of the 200, which isn't
+/// known here. A 205 has no content (section 15.3.6).
 fn content_length(response: &Response) -> Option<usize> {
     match response.status() {
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => None,
@@ -266,7 +266,8 @@ mod tests {
                 .headers_mut()
                 .insert(::http::HeaderName::from_static(name), value);
         }
-        let expected = "HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: 3\r\nx-a: 1\r\nset-cookie: a=1\r\nset-cookie: b=2\r\n\r\n";
+        let expected = "HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: 3\r\n\
+            x-a: 1\r\nset-cookie: a=1\r\nset-cookie: b=2\r\n\r\n";
         assert_eq!(encode(&answer, GET).0, expected);
     }
 

@@ -1,7 +1,7 @@
 //! How a request's body is delimited, out of Content-Length and Transfer-Encoding (RFC 9112 section 6).
 //!
-//! Strict throughout: whatever two servers could read differently is refused, since a disagreement about where a request
-//! ends is request smuggling. It decodes no body; see [`super::body`].
+//! Strict throughout: whatever two servers could read differently is refused, since a disagreement about where a
+//! request ends is request smuggling. It decodes no body; see [`super::body`].
 
 use super::head::HeadError;
 use super::token;
@@ -43,8 +43,8 @@ impl FramingFields {
     /// Takes a Transfer-Encoding field.
     ///
     /// # Errors
-    /// 501 for well-formed codings other than chunked; 400 if it is the second such field, malformed, or names chunked
-    /// anywhere but last (H17).
+    /// 501 for well-formed codings other than chunked; 400 if it is the second such field, malformed, or names
+    /// chunked anywhere but last (H17).
     pub(crate) fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), HeadError> {
         if self.chunked {
             return Err(HeadError::bad("more than one Transfer-Encoding"));

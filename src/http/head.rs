@@ -1,23 +1,30 @@
 //! The head of a request: request line and header fields (RFC 9112 sections 2, 3 and 5).
 //!
-//! [`Head::parse`] looks for the end of the head, refusing on the way what can be refused early, hands the field lines to
-//! `httparse`, and applies the rules that `httparse` leaves to its callers: exact CRLF, one Host, sound framing. All of
-//! that depends on the bytes alone, never on how they were cut into reads. It does no I/O and knows no body.
+//! [`Head::parse`] looks for the end of the head, refusing on the way what can be refused early, hands the field
+//! lines to `httparse`, and applies the rules that `httparse` leaves to its callers: exact CRLF, one Host, sound
+//! framing. All of that depends on the bytes alone, never on how they were cut into reads. It does no I/O and knows
+//! no body.
 
+use super::framing::FramingFields;
 use super::host;
-use super::request_line::{self, RequestLine};
+use super::request_line::RequestLine;
 use super::span::Span;
 use super::token;
 use ::http::{Method, StatusCode, Version};
 use httparse::Header;
+use scan::Scan;
 use std::cell::Cell;
 use std::fmt;
 
-pub(crate) use super::framing::{Framing, FramingFields};
+mod error;
+mod scan;
 
-/// Empty lines skipped before a request line. RFC 9112 section 2.2 asks for one, which old clients send after a body; more
-/// than a few are no mistake (H29).
-const MAX_EMPTY_LINES: usize = 4;
+pub(crate) use super::framing::Framing;
+pub(crate) use error::HeadError;
+
+/// Most bytes of memory that an unused head holds. Browsers with all their cookies stay below; one client that sends
+/// 64 KiB to each of many heads must not leave its mark on all of them.
+const MAX_KEPT_BYTES: usize = 8 * 1024;
 
 /// Bounds on a head. Exceeding them is 414 (request line) or 431.
 #[derive(Clone, Debug)]
@@ -39,35 +46,10 @@ pub(crate) enum Parse {
     Partial,
 }
 
-/// A request that is refused: the status of the answer (after which the connection closes) and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HeadError {
-    /// 400, 413, 414, 417, 431, 501 or 505.
-    pub(crate) status: StatusCode,
-    /// One line for the answer and the log; holds nothing that the peer sent.
-    pub(crate) reason: &'static str,
-}
-
-impl HeadError {
-    pub(crate) const fn new(status: StatusCode, reason: &'static str) -> HeadError {
-        HeadError { status, reason }
-    }
-
-    /// A 400.
-    pub(crate) const fn bad(reason: &'static str) -> HeadError {
-        HeadError::new(StatusCode::BAD_REQUEST, reason)
-    }
-}
-
-/// A 431 (RFC 6585 section 5).
-const fn too_large(reason: &'static str) -> HeadError {
-    HeadError::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, reason)
-}
-
 /// The head of a request: method, target and header fields.
 ///
-/// Everything in it has been checked against RFC 9112; texts are as the client sent them, percent-encoding included. It
-/// owns its bytes, so that it can be kept while the body is read.
+/// Everything in it has been checked against RFC 9112; texts are as the client sent them, percent-encoding included.
+/// It owns its bytes, so that it can be kept while the body is read.
 ///
 /// ```
 /// use greenroom::Head;
@@ -89,6 +71,8 @@ pub struct Head {
     keep_alive: bool,
     expects_continue: bool,
     scan: Scan,
+    /// The head is whole; the next parse starts afresh.
+    complete: bool,
 }
 
 /// One header line.
@@ -98,34 +82,20 @@ struct Field {
     value: Span,
 }
 
-/// How far the search for the end of the head has come; positions are those of the input.
-#[derive(Clone, Copy, Default)]
-struct Scan {
-    /// Where the request line starts, after empty lines.
-    start: usize,
-    /// Where the line starts that is being looked at.
-    line_start: usize,
-    /// Everything before this has been looked at.
-    searched: usize,
-    /// Complete lines, the request line included.
-    lines: usize,
-    /// The head is whole; the next parse starts afresh.
-    complete: bool,
-}
-
 impl Head {
     /// An empty head, to be filled by [`Head::parse`]; allocates nothing.
     pub(crate) fn new() -> Head {
         Head::default()
     }
 
-    /// Parses as much as is there. `input` starts at the first byte of the request and holds all that came so far; after
-    /// [`Parse::Partial`] call it again with more of the same, after [`Parse::Done`] or an error it starts afresh.
+    /// Parses as much as is there. `input` starts at the first byte of the request and holds all that came so far;
+    /// after [`Parse::Partial`] call it again with more of the same, after [`Parse::Done`] or an error it starts
+    /// afresh.
     ///
     /// # Errors
     /// As soon as the bytes so far can't become an acceptable head, whatever follows.
     pub(crate) fn parse(&mut self, input: &[u8], limits: &HeadLimits) -> Result<Parse, HeadError> {
-        if self.scan.complete {
+        if self.complete {
             self.clear();
         }
         let result = self.advance(input, limits);
@@ -135,8 +105,11 @@ impl Head {
         result
     }
 
-    /// Forgets the last head; keeps the memory.
+    /// Forgets the last head; keeps the memory, unless that head was an unusually large one.
     pub(crate) fn clear(&mut self) {
+        if self.raw.capacity() > MAX_KEPT_BYTES {
+            self.raw = Vec::new();
+        }
         self.raw.clear();
         self.fields.clear();
         self.line = RequestLine::default();
@@ -145,6 +118,7 @@ impl Head {
         self.keep_alive = false;
         self.expects_continue = false;
         self.scan = Scan::default();
+        self.complete = false;
     }
 
     /// The request method.
@@ -231,8 +205,8 @@ impl Head {
         self.framing
     }
 
-    /// Whether the client lets the connection stay open, by the version's rule and the Connection field (RFC 9112 section
-    /// 9.3).
+    /// Whether the client lets the connection stay open, by the version's rule and the Connection field (RFC 9112
+    /// section 9.3).
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
     }
@@ -250,82 +224,23 @@ impl Head {
     fn advance(&mut self, input: &[u8], limits: &HeadLimits) -> Result<Parse, HeadError> {
         // Bytes beyond the limit are never looked at, so that the answer doesn't depend on how many came at once.
         let window = &input[..input.len().min(limits.max_bytes)];
-        match self.find_end(window, limits)? {
+        match self.scan.find_end(window, limits, &mut self.line)? {
             Some(end) => {
-                self.accept(&window[self.scan.start..end])?;
-                self.scan.complete = true;
+                self.accept(&window[self.scan.start()..end])?;
+                self.complete = true;
                 Ok(Parse::Done(end))
             }
-            None if window.len() == limits.max_bytes => Err(too_large("the request head is too long")),
+            None if window.len() == limits.max_bytes => {
+                Err(HeadError::too_large("the request head is too long"))
+            }
             None => Ok(Parse::Partial),
         }
-    }
-
-    /// Looks for the empty line that ends the head, from where the last call stopped; gives the position behind it.
-    fn find_end(&mut self, window: &[u8], limits: &HeadLimits) -> Result<Option<usize>, HeadError> {
-        if self.scan.lines == 0 && !self.skip_empty_lines(window)? {
-            return Ok(None);
-        }
-        let from = self.scan.searched;
-        for lf in memchr::memchr_iter(b'\n', &window[from..]).map(|at| from + at) {
-            // The request line is never empty here.
-            if self.scan.lines == 0 {
-                self.take_request_line(&window[self.scan.start..lf], limits)?;
-            } else if lf == self.scan.line_start || window[lf - 1] != b'\r' {
-                return Err(HeadError::bad("a line that does not end with CRLF"));
-            } else if lf == self.scan.line_start + 1 {
-                return Ok(Some(lf + 1));
-            } else if self.scan.lines > limits.max_fields {
-                return Err(too_large("too many header fields"));
-            }
-            self.scan.lines += 1;
-            self.scan.line_start = lf + 1;
-        }
-        self.scan.searched = window.len();
-        if self.scan.lines == 0 {
-            let line = &window[self.scan.start..];
-            request_line::method_len(line)?;
-            if line.len() >= limits.max_line.saturating_add(2) {
-                return Err(LINE_TOO_LONG);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Moves the start past empty lines; false if what follows isn't there yet.
-    fn skip_empty_lines(&mut self, window: &[u8]) -> Result<bool, HeadError> {
-        let scan = &mut self.scan;
-        loop {
-            match &window[scan.start..] {
-                [b'\r', b'\n', ..] if scan.start >= 2 * MAX_EMPTY_LINES => {
-                    return Err(HeadError::bad("too many empty lines before the request"));
-                }
-                [b'\r', b'\n', ..] => scan.start += 2,
-                [] | [b'\r'] => return Ok(false),
-                _ => break,
-            }
-        }
-        scan.searched = scan.searched.max(scan.start);
-        Ok(true)
-    }
-
-    /// Takes the request line, which goes up to but not including its LF.
-    fn take_request_line(&mut self, line: &[u8], limits: &HeadLimits) -> Result<(), HeadError> {
-        let method_len = request_line::method_len(line)?.ok_or(HeadError::bad("malformed request line"))?;
-        if line.len() > limits.max_line.saturating_add(1) {
-            return Err(LINE_TOO_LONG);
-        }
-        let line = line
-            .strip_suffix(b"\r")
-            .ok_or(HeadError::bad("a line that does not end with CRLF"))?;
-        self.line = request_line::parse(line, method_len)?;
-        Ok(())
     }
 
     /// Checks the fields of a complete head and keeps them.
     fn accept(&mut self, head: &[u8]) -> Result<(), HeadError> {
         let mut headers: Vec<Header<'_>> = SCRATCH.take();
-        headers.resize(self.scan.lines - 1, httparse::EMPTY_HEADER);
+        headers.resize(self.scan.fields(), httparse::EMPTY_HEADER);
         let result = self.take_fields(head, &mut headers);
         SCRATCH.set(recycle(headers));
         result?;
@@ -403,24 +318,22 @@ impl Head {
     }
 }
 
-const LINE_TOO_LONG: HeadError = HeadError::new(StatusCode::URI_TOO_LONG, "the request line is too long");
-
 thread_local! {
     /// Where `httparse` puts what it finds, reused from request to request: 32 bytes a field are too much for a small
     /// stack. Taken out while in use, so no borrow is held.
     static SCRATCH: Cell<Vec<Header<'static>>> = const { Cell::new(Vec::new()) };
 }
 
-/// The memory of a list of fields without its contents, hence without their lifetime: collecting an empty `Vec`'s iterator
-/// into elements of the same size keeps its allocation.
+/// The memory of a list of fields without its contents, hence without their lifetime: collecting an empty `Vec`'s
+/// iterator into elements of the same size keeps its allocation.
 fn recycle(mut headers: Vec<Header<'_>>) -> Vec<Header<'static>> {
     headers.clear();
     headers.into_iter().map(|_| httparse::EMPTY_HEADER).collect()
 }
 
-/// Parses field lines, as many as `headers` has room for, up to and with the empty line that ends them. `httparse` refuses
-/// folded lines, space before a colon, names that aren't tokens, control characters and bare CR in values (RFC 9112
-/// section 5); bare LF, which it lets through, was refused before.
+/// Parses field lines, as many as `headers` has room for, up to and with the empty line that ends them. `httparse`
+/// refuses folded lines, space before a colon, names that aren't tokens, control characters and bare CR in values
+/// (RFC 9112 section 5); bare LF, which it lets through, was refused before.
 fn parse_fields<'a>(lines: &'a [u8], headers: &mut [Header<'a>]) -> Result<(), HeadError> {
     let count = headers.len();
     match httparse::parse_headers(lines, headers) {

@@ -1,8 +1,9 @@
-//! What a Host field or the authority of an absolute-form target may look like (RFC 9110 section 7.2, RFC 3986 section
-//! 3.2).
+//! What a Host field or the authority of an absolute-form target may look like (RFC 9110 section 7.2, RFC 3986
+//! section 3.2).
 //!
-//! Narrower than the grammar on purpose: user information, percent-encoding and the sub-delimiters (a comma above all)
-//! never occur in the name of a real server, and every one of them has been half of an attack. No name is resolved here.
+//! Narrower than the grammar on purpose: user information, percent-encoding and the sub-delimiters (a comma above
+//! all) never occur in the name of a real server, and every one of them has been half of an attack. No name is
+//! resolved here.
 
 use std::net::Ipv6Addr;
 

@@ -1,7 +1,8 @@
 //! The request line: method, target and version (RFC 9112 section 3).
 //!
-//! Parsed as soon as it is complete, so that a client of another protocol hears at once that it is in the wrong place.
-//! Exactly one SP separates the parts; RFC 9112 lets a server be lenient there, and leniency is what smuggling lives on.
+//! Parsed as soon as it is complete, so that a client of another protocol hears at once that it is in the wrong
+//! place. Exactly one SP separates the parts; RFC 9112 lets a server be lenient there, and leniency is what smuggling
+//! lives on.
 
 use super::head::HeadError;
 use super::span::Span;
@@ -27,7 +28,8 @@ pub(crate) struct RequestLine {
 /// The length of the method at the start of `input`, which may end anywhere; `None` if its end isn't there yet.
 ///
 /// # Errors
-/// 400 if it is empty or not a token (this is where a TLS ClientHello ends up), 501 if it is longer than 32 octets (H3).
+/// 400 if it is empty or not a token (this is where a TLS ClientHello ends up), 501 if it is longer than 32 octets
+/// (H3).
 pub(crate) fn method_len(input: &[u8]) -> Result<Option<usize>, HeadError> {
     let end = input
         .iter()
@@ -47,8 +49,8 @@ const NOT_IMPLEMENTED: HeadError =
 /// Parses a whole line, without its CRLF, whose method has `method_len` bytes and is followed by a space.
 ///
 /// # Errors
-/// 400 for malformed parts, 505 for a well-formed version other than 1.x, 501 for other methods than GET, HEAD, POST, PUT,
-/// DELETE, PATCH and OPTIONS. TRACE is among the 501s so that nothing is ever reflected (H36).
+/// 400 for malformed parts, 505 for a well-formed version other than 1.x, 501 for other methods than GET, HEAD, POST,
+/// PUT, DELETE, PATCH and OPTIONS. TRACE is among the 501s so that nothing is ever reflected (H36).
 pub(crate) fn parse(line: &[u8], method_len: usize) -> Result<RequestLine, HeadError> {
     let start = method_len + 1;
     let rest = &line[start..];

@@ -1,7 +1,7 @@
 //! What a handler answers.
 //!
-//! A plain value; [`super::encode`] writes it. It knows nothing of the connection: Date, Content-Length, Transfer-Encoding
-//! and Connection are the server's to write.
+//! A plain value; [`super::encode`] writes it. It knows nothing of the connection: Date, Content-Length,
+//! Transfer-Encoding and Connection are the server's to write.
 
 use ::http::StatusCode;
 use ::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -20,9 +20,9 @@ use bytes::Bytes;
 /// ```
 ///
 /// # Fields that the server writes
-/// `Date`, `Content-Length`, `Transfer-Encoding`, `Trailer`, `Keep-Alive` and `Proxy-Connection` are ignored when a handler
-/// sets them: the server knows them better, and a wrong one would put the connection out of step. `Connection: close`
-/// means [`Response::closing`]; any other `Connection` is ignored.
+/// `Date`, `Content-Length`, `Transfer-Encoding`, `Trailer`, `Keep-Alive` and `Proxy-Connection` are ignored when a
+/// handler sets them: the server knows them better, and a wrong one would put the connection out of step.
+/// `Connection: close` means [`Response::closing`]; any other `Connection` is ignored.
 #[derive(Debug, Clone)]
 pub struct Response {
     status: StatusCode,
@@ -81,8 +81,8 @@ impl Response {
     /// 303 to `location`: the client fetches it with GET (RFC 9110 section 15.4.4). For another kind of redirect add
     /// [`Response::with_status`].
     ///
-    /// A location that isn't a legal field value becomes a 500. Where it points is the caller's business: never take it
-    /// from a request unchecked.
+    /// A location that isn't a legal field value becomes a 500. Where it points is the caller's business: never take
+    /// it from a request unchecked.
     pub fn redirect(location: impl AsRef<str>) -> Response {
         Response::new(StatusCode::SEE_OTHER).with_header(header::LOCATION, location.as_ref())
     }
@@ -128,17 +128,17 @@ impl Response {
         self
     }
 
-    /// Sets a field, instead of any of that name; `set-cookie` is added, since each cookie is a field of its own (RFC 6265
-    /// section 3).
+    /// Sets a field, instead of any of that name; `set-cookie` is added, since each cookie is a field of its own (RFC
+    /// 6265 section 3).
     ///
-    /// A name or value that HTTP doesn't allow (CR, LF, NUL and so on) turns the whole answer into a 500, and the log says
-    /// so: nothing of it reaches the wire.
+    /// A name or value that HTTP doesn't allow (CR, LF, NUL and so on) turns the whole answer into a 500, and the log
+    /// says so: nothing of it reaches the wire.
     pub fn with_header(self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Response {
         self.put(name.as_ref(), value.as_ref(), false)
     }
 
-    /// Adds a field beside those of the same name; otherwise as [`Response::with_header`]. `content-type` is still set:
-    /// there can be only one.
+    /// Adds a field beside those of the same name; otherwise as [`Response::with_header`]. `content-type` is still
+    /// set: there can be only one.
     pub fn with_added_header(self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Response {
         self.put(name.as_ref(), value.as_ref(), true)
     }

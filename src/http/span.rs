@@ -1,7 +1,7 @@
 //! A range of a head's bytes.
 //!
-//! Four bytes a bound, and `Copy`, unlike `Range<usize>`: a head of a hundred fields then takes 1.6 KB of them, and the
-//! buffer they point into can be moved and reused freely.
+//! Four bytes a bound, and `Copy`, unlike `Range<usize>`: a head of a hundred fields then takes 1.6 KB of them, and
+//! the buffer they point into can be moved and reused freely.
 
 /// A range within one head; meaningless in any other buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,13 +21,14 @@ pub(crate) struct Target {
 /// Why a target is refused; always a 400.
 pub(crate) type Refusal = &'static str;
 
-/// True for the octets that may stand in a target at all: visible ASCII without `#`, since a fragment is never sent (H27).
+/// True for the octets that may stand in a target at all: visible ASCII without `#`, since a fragment is never sent
+/// (H27).
 pub(crate) fn is_target_octet(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7e) && byte != b'#'
 }
 
-/// Takes a target apart. All of its octets must be target octets; `options` tells that the method is OPTIONS, the only one
-/// that may ask for `*`.
+/// Takes a target apart. All of its octets must be target octets; `options` tells that the method is OPTIONS, the
+/// only one that may ask for `*`.
 ///
 /// # Errors
 /// Authority-form (CONNECT is refused before), a foreign scheme, an authority that isn't valid, or unsound
@@ -86,8 +87,8 @@ fn scheme_len(target: &[u8]) -> Option<usize> {
         .map(<[u8]>::len)
 }
 
-/// Checks that each `%` has two hexadecimal digits and that what they encode is UTF-8 without control characters (H28):
-/// a file name, a log line or a header made of it later can't be cut short or split.
+/// Checks that each `%` has two hexadecimal digits and that what they encode is UTF-8 without control characters
+/// (H28): a file name, a log line or a header made of it later can't be cut short or split.
 fn check_encoding(mut text: &[u8]) -> Result<(), Refusal> {
     while let Some(at) = memchr::memchr(b'%', text) {
         let (first, mut rest) = decode_one(&text[at..])?;

@@ -1,4 +1,5 @@
-//! Tokens and comma-separated lists, the two grammar rules that most fields share (RFC 9110 sections 5.6.1 and 5.6.2).
+//! Tokens and comma-separated lists, the two grammar rules that most fields share (RFC 9110 sections 5.6.1 and
+//! 5.6.2).
 //!
 //! It knows nothing of quoted strings: no field that the server acts on may contain one.
 
