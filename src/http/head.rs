@@ -223,16 +223,15 @@ impl Head {
 
     fn advance(&mut self, input: &[u8], limits: &HeadLimits) -> Result<Parse, HeadError> {
         // Bytes beyond the limit are never looked at, so that the answer doesn't depend on how many came at once.
-        let window = &input[..input.len().min(limits.max_bytes)];
+        let max_bytes = limits.max_bytes.min(Span::MAX);
+        let window = &input[..input.len().min(max_bytes)];
         match self.scan.find_end(window, limits, &mut self.line)? {
             Some(end) => {
                 self.accept(&window[self.scan.start()..end])?;
                 self.complete = true;
                 Ok(Parse::Done(end))
             }
-            None if window.len() == limits.max_bytes => {
-                Err(HeadError::too_large("the request head is too long"))
-            }
+            None if window.len() == max_bytes => Err(HeadError::too_large("the request head is too long")),
             None => Ok(Parse::Partial),
         }
     }
@@ -351,11 +350,11 @@ fn is_disguised_framing(name: &str) -> bool {
 }
 
 impl fmt::Debug for Head {
-    /// The request line and the names of the fields; values may be secret.
+    /// Method, path and the names of the fields; the query and the values may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Head")
             .field("method", self.method())
-            .field("target", &self.target())
+            .field("path", &self.path())
             .field("version", &self.version())
             .field(
                 "headers",

@@ -2,8 +2,8 @@
 //! section 3.2).
 //!
 //! Narrower than the grammar on purpose: user information, percent-encoding and the sub-delimiters (a comma above
-//! all) never occur in the name of a real server, and every one of them has been half of an attack. No name is
-//! resolved here.
+//! all) never occur in the name of a real server, while attacks on routing by host need them. No name is resolved
+//! here.
 
 use std::net::Ipv6Addr;
 

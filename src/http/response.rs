@@ -208,7 +208,7 @@ impl Response {
 
 /// Fields about the connection or the framing of the message, which only the server can get right.
 pub(crate) fn is_the_servers(name: &HeaderName) -> bool {
-    // All of them but these two have constants; compared by their interned form that is a byte.
+    // Comparing with a constant of `http` compares one byte; the last two have none there.
     *name == header::CONTENT_LENGTH
         || *name == header::TRANSFER_ENCODING
         || *name == header::CONNECTION

@@ -11,7 +11,10 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// From `start` up to `end`, which the limits on a head keep far below 4 GiB.
+    /// The longest buffer that spans can point into, in bytes; beyond any sensible limit on a head.
+    pub(crate) const MAX: usize = u32::MAX as usize;
+
+    /// From `start` up to `end`, which is at most [`Span::MAX`].
     pub(crate) fn new(start: usize, end: usize) -> Span {
         debug_assert!(start <= end && u32::try_from(end).is_ok());
         Span {
