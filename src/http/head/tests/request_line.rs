@@ -68,6 +68,10 @@ fn h3_methods_are_tokens_of_at_most_32_octets_and_case_sensitive() {
         ]
         .map(request),
     );
+    // Decided by the 33rd octet, whatever follows and whether or not it is there.
+    all_refused(501, [request(&format!("{}(", "A".repeat(33)))]);
+    let unfinished = Head::new().parse("A".repeat(33).as_bytes(), &LIMITS);
+    assert_eq!(unfinished.map_err(|error| error.status.as_u16()), Err(501));
 }
 
 #[test]
