@@ -149,6 +149,7 @@ impl Drain {
             )
             .is_ok();
         if first {
+            self.tell_waiters();
             self.wake_everyone();
         }
         first
@@ -157,12 +158,14 @@ impl Drain {
     /// Ends the stop's patience and wakes everyone. To be called on a host thread.
     pub(crate) fn drop_rest(&self) {
         self.phase.store(Phase::Dropping as u8, Ordering::SeqCst);
-        {
-            // Whoever waits in `wait_empty` looks at the phase again.
-            let _guard = self.leaving.lock();
-            self.left.notify_all();
-        }
+        self.tell_waiters();
         self.wake_everyone();
+    }
+
+    /// Has whoever waits in `wait_empty` look again. Under the lock: nobody is between looking and waiting then.
+    fn tell_waiters(&self) {
+        let _guard = self.leaving.lock();
+        self.left.notify_all();
     }
 
     fn wake_everyone(&self) {
@@ -190,19 +193,21 @@ impl Drain {
         }
     }
 
-    /// Blocks a host thread until everybody has left (true), `until`, or [`drop_rest`](Self::drop_rest) if
-    /// `patient` (false).
-    pub(crate) fn wait_empty(&self, until: Instant, patient: bool) -> bool {
+    /// Blocks a host thread until a stop was asked for and everybody has left (true); or, false, until `until`, and if
+    /// `patient` no longer than the drain's patience lasts.
+    pub(crate) fn wait_empty(&self, until: Option<Instant>, patient: bool) -> bool {
         let mut guard = self.leaving.lock();
         loop {
-            if self.connections() == 0 && self.acceptors.load(Ordering::SeqCst) == 0 {
+            if self.is_draining() && self.connections() == 0 && self.acceptors.load(Ordering::SeqCst) == 0 {
                 return true;
             }
             if patient && self.is_dropping() {
                 return false;
             }
-            if self.left.wait_until(&mut guard, until).timed_out() {
-                return false;
+            match until {
+                None => self.left.wait(&mut guard),
+                Some(until) if self.left.wait_until(&mut guard, until).timed_out() => return false,
+                Some(_) => {}
             }
         }
     }
@@ -237,8 +242,7 @@ impl Drop for Seat {
         }
         let before = self.drain.count(self.role).fetch_sub(1, Ordering::SeqCst);
         if before == 1 && self.drain.is_draining() {
-            let _guard = self.drain.leaving.lock();
-            self.drain.left.notify_all();
+            self.drain.tell_waiters();
         }
     }
 }
@@ -265,10 +269,10 @@ mod tests {
         let connection = drain.admit(1).unwrap();
         assert!(drain.begin());
         assert!(!drain.begin(), "only the first stop starts it");
-        assert!(!drain.wait_empty(Instant::now(), true));
+        assert!(!drain.wait_empty(Some(Instant::now()), true));
         let waiter = {
             let drain = drain.clone();
-            std::thread::spawn(move || drain.wait_empty(Instant::now() + Duration::from_secs(60), true))
+            std::thread::spawn(move || drain.wait_empty(Some(Instant::now() + Duration::from_secs(60)), true))
         };
         drop(acceptor);
         drop(connection);
@@ -282,7 +286,7 @@ mod tests {
         drain.begin();
         let waiter = {
             let drain = drain.clone();
-            std::thread::spawn(move || drain.wait_empty(Instant::now() + Duration::from_secs(60), true))
+            std::thread::spawn(move || drain.wait_empty(Some(Instant::now() + Duration::from_secs(60)), true))
         };
         drain.drop_rest();
         assert!(!waiter.join().unwrap());
