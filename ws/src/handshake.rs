@@ -96,7 +96,7 @@ where
         // 4.1: "The elements that comprise this value MUST be non-empty strings with characters in the range
         // U+0021 to U+007E not including separator characters".
         let mut fields = values(self.headers.clone(), "sec-websocket-protocol");
-        if !fields.all(|value| is_list(value, |element| is_token(element))) {
+        if !fields.all(|value| is_list(value, is_token)) {
             return Err(Refusal::Protocols);
         }
         // 9.1: "If a value is received by either the client or the server during negotiation that does not

@@ -4,7 +4,7 @@
 //! - Close codes: tungstenite reports every code and answers invalid ones itself; we refuse them (W24). A Close
 //!   with an invalid payload ends the comparison.
 //! - Lengths not in their shortest form, and a top bit: we refuse both, tungstenite takes the first and calls the
-//!   second too big (W15, W16).
+//!   second too big (W15, W16). So does a control frame that puts 125 octets or fewer into the longer form.
 //! - Of two faults in one frame the other may be named; a fault is found earlier by us.
 
 mod support;
@@ -47,7 +47,9 @@ enum Said {
 }
 
 fn oracle(stream: &[u8]) -> Vec<Said> {
-    let config = WebSocketConfig::default().max_message_size(Some(8 << 20)).max_frame_size(Some(8 << 20));
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(8 << 20))
+        .max_frame_size(Some(8 << 20));
     let mut socket =
         WebSocket::from_raw_socket(Script(Cursor::new(stream.to_vec())), Role::Server, Some(config));
     let mut said = Vec::new();
@@ -58,7 +60,9 @@ fn oracle(stream: &[u8]) -> Vec<Said> {
             Ok(tungstenite::Message::Ping(payload)) => Said::Ping(payload.to_vec()),
             Ok(tungstenite::Message::Pong(payload)) => Said::Pong(payload.to_vec()),
             Ok(tungstenite::Message::Close(close)) => {
-                said.push(Said::Close(close.map(|c| (c.code.into(), c.reason.as_str().to_owned()))));
+                said.push(Said::Close(
+                    close.map(|c| (c.code.into(), c.reason.as_str().to_owned())),
+                ));
                 return said;
             }
             Ok(tungstenite::Message::Frame(_)) => unreachable!("read() never gives frames"),
@@ -84,7 +88,10 @@ fn ours(stream: &[u8]) -> (Vec<Said>, bool) {
             Heard::Error(error) => {
                 differs = matches!(
                     error,
-                    ProtocolError::LengthNotMinimal | ProtocolError::LengthTopBit | ProtocolError::CloseCode(_)
+                    ProtocolError::LengthNotMinimal
+                        | ProtocolError::ControlTooLong
+                        | ProtocolError::LengthTopBit
+                        | ProtocolError::CloseCode(_)
                 );
                 // Found before the frame is complete, which tungstenite waits for.
                 Said::Fault

@@ -99,7 +99,12 @@ pub(crate) fn any_stream() -> impl Strategy<Value = Vec<u8>> {
 
 /// A conversation without a fault: whole and fragmented messages, control frames between.
 pub(crate) fn good_stream() -> impl Strategy<Value = Vec<u8>> {
-    let message = ("\\PC{0,40}", any::<bool>(), proptest::collection::vec(0usize..40, 0..4), any::<bool>());
+    let message = (
+        "\\PC{0,40}",
+        any::<bool>(),
+        proptest::collection::vec(0usize..40, 0..4),
+        any::<bool>(),
+    );
     proptest::collection::vec((message, any::<[u8; 4]>()), 1..6).prop_map(|messages| {
         let mut out = Vec::new();
         for ((content, is_text, cuts, ping), mask) in messages {
