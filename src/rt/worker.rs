@@ -248,19 +248,19 @@ impl Local {
     }
 }
 
-/// The body of the doorbell of `worker`, on its scheduler thread. Ends only if it can't be set up.
-pub(super) fn run(worker: &'static Worker, ready: impl FnOnce(io::Result<&'static Local>)) {
+/// The body of the doorbell of `worker`, on its scheduler thread; `stack` is the top of its stack. Ends only if it can't
+/// be set up.
+pub(super) fn run(worker: &'static Worker, stack: usize, ready: impl FnOnce(io::Result<&'static Local>)) {
     let io = match CoIo::new(fd::Unowned(worker.bell.as_raw_fd())) {
         Ok(io) => io,
         Err(e) => return ready(Err(e.into())),
     };
-    let here = 0u8;
     // One per worker for the life of the process.
     let local: &'static Local = Box::leak(Box::new(Local {
         worker,
         timers: Timers::new(&worker.timer),
         current: Cell::new(std::ptr::null()),
-        doorbell_stack: super::stack::top(&here),
+        doorbell_stack: stack,
         posted: RefCell::new(VecDeque::new()),
         yielded: RefCell::new(Vec::new()),
         doorbell: io.waker(),
