@@ -9,7 +9,6 @@ pub(crate) mod endpoint;
 pub mod extract;
 pub mod handler;
 pub mod middleware;
-pub(crate) mod origin;
 pub(crate) mod params;
 pub(crate) mod pattern;
 pub mod request;

@@ -48,7 +48,9 @@ pub trait SessionHandler: Send + 'static {
 pub type SessionEnd = Result<(), Error>;
 
 /// What a loop handler may return.
-#[diagnostic::on_unimplemented(message = "a WebSocket handler returns `()` or `greenroom::Result<()>`, not `{Self}`")]
+#[diagnostic::on_unimplemented(
+    message = "a WebSocket handler returns `()` or `greenroom::Result<()>`, not `{Self}`"
+)]
 pub trait IntoSessionEnd {
     /// How the session ends.
     fn into_session_end(self) -> SessionEnd;
