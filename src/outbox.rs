@@ -13,7 +13,7 @@
 //! It does not know sessions, topics or threads; who rings whom is the session's business.
 
 use bytes::Bytes;
-use greenroom_ws::{CloseCode, EncodedFrame, FrameHead, Kind, Message};
+use greenroom_ws::{CloseCode, CloseFrame, EncodedFrame, EncodedHead, FrameHead, Message, OpCode};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -58,27 +58,36 @@ impl SendStatus {
 /// One message or control frame on its way out.
 #[derive(Clone)]
 pub(crate) struct Entry {
-    /// The frame head, empty where `payload` is a whole encoded frame.
-    head: FrameHead,
+    /// The frame head; none where `payload` is a whole encoded frame.
+    head: Option<EncodedHead>,
     payload: Bytes,
 }
 
 impl Entry {
     /// A message of this session's own: its payload is written by reference or copied once into the batch.
     pub(crate) fn message(message: Message) -> Self {
-        let kind = if message.is_text() { Kind::Text } else { Kind::Binary };
+        let opcode = if message.is_text() { OpCode::Text } else { OpCode::Binary };
         let payload = message.into_bytes();
-        Self { head: FrameHead::server(kind.opcode(), true, payload.len() as u64), payload }
+        Self { head: Some(FrameHead::server(opcode, true, payload.len()).encode()), payload }
     }
 
     /// A frame that was encoded once and is shared by many sessions.
     pub(crate) fn shared(frame: &EncodedFrame) -> Self {
-        Self { head: FrameHead::EMPTY, payload: frame.as_bytes().clone() }
+        Self { head: None, payload: frame.clone().into_bytes() }
+    }
+
+    fn head(&self) -> &[u8] {
+        self.head.as_ref().map_or(&[], EncodedHead::as_bytes)
     }
 
     fn len(&self) -> usize {
-        self.head.as_bytes().len() + self.payload.len()
+        self.head().len() + self.payload.len()
     }
+}
+
+/// What a shared frame counts for in an outbox.
+pub(crate) fn cost_of(frame: &EncodedFrame) -> usize {
+    frame.as_bytes().len() + ENTRY_COST
 }
 
 /// Whether more may be pushed.
@@ -129,7 +138,7 @@ impl Queue {
         self.abandoned = true;
         self.pong = None;
         self.close_code = Some(code);
-        self.close = Some(EncodedFrame::close(Some(code), reason));
+        self.close = Some(EncodedFrame::close(Some(&CloseFrame::new(code, reason))));
         self.drop_unbegun();
     }
 
@@ -235,7 +244,7 @@ impl Outbox {
             self.open.store(false, Ordering::Release);
             queue.phase = Phase::Closing;
             queue.close_code = code;
-            queue.close = Some(EncodedFrame::close(code, reason));
+            queue.close = Some(EncodedFrame::close(code.map(|code| CloseFrame::new(code, reason)).as_ref()));
         }
     }
 
@@ -279,9 +288,9 @@ impl Outbox {
         self.queue.lock().cost >= self.limit
     }
 
-    /// Bytes that wait, bookkeeping included.
-    pub(crate) fn cost(&self) -> usize {
-        self.queue.lock().cost
+    /// How much more fits, in the measure of [`cost_of`].
+    pub(crate) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.queue.lock().cost)
     }
 
     /// Hands the kernel what it takes. Owner worker only; never parks.
@@ -341,7 +350,7 @@ impl Outbox {
         let mut taken = 0;
         let mut large = None;
         for entry in &queue.entries {
-            let head = entry.head.as_bytes();
+            let head = entry.head();
             let head_skip = skip.min(head.len());
             let payload_skip = skip - head_skip;
             skip = 0;

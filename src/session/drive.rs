@@ -14,8 +14,7 @@ use super::shared::{SessionSettings, Shared};
 use crate::net::buffer::{Filled, ReadBuffer};
 use crate::net::drain::Drain;
 use crate::net::stream::Stream;
-use bytes::Bytes;
-use greenroom_ws::{CloseCode, CloseFrame, Event, Kind, Limits, Message, Payload, Protocol, ProtocolError, Role, Text};
+use greenroom_ws::{CloseCode, CloseFrame, Event, Limits, Message, Protocol, ProtocolError, Role};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -159,11 +158,10 @@ impl Drive {
     pub(super) fn linger(&mut self, stream: &Stream) -> io::Result<bool> {
         loop {
             while !self.buffer.is_empty() {
-                let (consumed, closed) = match self.protocol.decode(self.buffer.unread_mut()) {
-                    (consumed, Ok(event)) => (consumed, matches!(event, Some(Event::Close(_)))),
-                    // A fault after our Close: whatever it is, only the end of the stream matters now.
-                    (consumed, Err(_)) => (consumed, false),
-                };
+                let step = self.protocol.decode(self.buffer.unread_mut());
+                // A fault after our Close is no news: only the end of the stream matters then.
+                let closed = matches!(step.event, Ok(Some(Event::Close(_))));
+                let consumed = step.consumed;
                 self.buffer.consume(consumed);
                 if closed {
                     return Ok(true);
@@ -203,17 +201,12 @@ impl Drive {
 
     /// Takes one event's worth of bytes.
     fn decode(&mut self, shared: &Arc<Shared>) -> Result<Option<Message>, ProtocolError> {
-        let (consumed, event) = self.protocol.decode(self.buffer.unread_mut());
+        let step = self.protocol.decode(self.buffer.unread_mut());
+        let consumed = step.consumed;
         let mut message = None;
-        match event? {
+        match step.event? {
             None => {}
-            Some(Event::Message(kind, payload)) => {
-                let payload = match payload {
-                    Payload::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
-                    Payload::Owned(bytes) => bytes.into(),
-                };
-                message = Some(Message::new(kind, payload));
-            }
+            Some(Event::Message(received)) => message = Some(received.into_message()),
             Some(Event::Ping(payload)) => {
                 if self.pings.spend() {
                     shared.outbox.pong(payload);

@@ -84,6 +84,11 @@ impl Shared {
         (status, ring)
     }
 
+    /// Pushes a shared frame without ringing.
+    pub(crate) fn push_shared_quietly(&self, frame: &EncodedFrame) -> SendStatus {
+        self.outbox.push(Entry::shared(frame))
+    }
+
     /// Queues a Close and rings.
     pub(crate) fn close(self: &Arc<Self>, code: Option<CloseCode>, reason: &str) {
         self.outbox.close(code, reason);
