@@ -129,6 +129,22 @@ impl Peer {
         self.unread.drain(..count).collect()
     }
 
+    /// Takes what is there, waiting for at least one byte; `None` at the end of the stream, reset or in order.
+    ///
+    /// # Panics
+    /// If nothing comes within the patience.
+    pub fn some(&mut self) -> Option<Vec<u8>> {
+        if self.unread.is_empty() {
+            match self.more(Instant::now() + self.patience) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return None,
+                Err(error) => panic!("nothing came: {error}"),
+            }
+        }
+        Some(std::mem::take(&mut self.unread))
+    }
+
     /// Takes bytes up to the end of `mark`.
     ///
     /// # Panics
