@@ -1,0 +1,117 @@
+//! The watchdog: one host thread that looks every 50 ms whether a worker still runs the same turn of the same green
+//! thread as before. A turn costs its green thread two plain stores and no clock; the clock is the watchdog's own.
+//!
+//! A handler that computes or blocks for long stalls every other connection of its worker. It is named in the log once
+//! and counted; `blocking` is the cure.
+#![allow(unsafe_code)]
+
+use super::start::all;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A turn longer than this is a stall: ten times what a person notices, far above any honest turn.
+const STALL: Duration = Duration::from_millis(100);
+/// So a stall of 150 ms is always seen and a shorter one often. Twenty looks a second cost about 0.1 ms of CPU.
+const LOOK: Duration = Duration::from_millis(50);
+
+static STALLS: AtomicU64 = AtomicU64::new(0);
+
+/// Stalls noticed so far.
+pub(super) fn stalls() -> u64 {
+    STALLS.load(Ordering::Relaxed)
+}
+
+/// The kernel's id of the calling thread.
+pub(super) fn thread_id() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { libc::gettid() }
+}
+
+/// What was last seen of a worker.
+#[derive(Clone, Copy)]
+struct Seen {
+    turn: u64,
+    since: Instant,
+    told: bool,
+}
+
+impl Seen {
+    /// Takes the next look; for how long the present turn has lasted if that is a stall not told yet.
+    fn look(&mut self, turn: u64, now: Instant) -> Option<Duration> {
+        if turn != self.turn {
+            *self = Seen {
+                turn,
+                since: now,
+                told: false,
+            };
+            return None;
+        }
+        let held = now - self.since;
+        // Even: nothing runs there.
+        let stalled = turn & 1 == 1 && held >= STALL && !self.told;
+        self.told |= stalled;
+        stalled.then_some(held)
+    }
+}
+
+/// Starts it.
+pub(super) fn start() -> io::Result<()> {
+    std::thread::Builder::new()
+        .name("greenroom-watch".into())
+        .spawn(watch)?;
+    Ok(())
+}
+
+fn watch() {
+    let workers = all();
+    let mut seen = vec![
+        Seen {
+            turn: 0,
+            since: Instant::now(),
+            told: false
+        };
+        workers.len()
+    ];
+    loop {
+        std::thread::sleep(LOOK);
+        let now = Instant::now();
+        for (worker, seen) in workers.iter().zip(&mut seen) {
+            if let Some(held) = seen.look(worker.turn.load(Ordering::Relaxed), now) {
+                STALLS.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(
+                    worker = worker.index,
+                    thread = worker.thread.load(Ordering::Relaxed),
+                    held_ms = held.as_millis() as u64,
+                    "a green thread holds its worker without waiting, so nothing else runs there: move long work to \
+                     blocking()"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_a_stall_once_and_only_while_it_lasts() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut seen = Seen {
+            turn: 0,
+            since: start,
+            told: false,
+        };
+        assert!(seen.look(0, at(500)).is_none(), "an idle worker does not stall");
+        assert!(seen.look(3, at(550)).is_none());
+        assert!(seen.look(3, at(600)).is_none());
+        assert_eq!(seen.look(3, at(650)), Some(Duration::from_millis(100)));
+        assert!(seen.look(3, at(700)).is_none(), "told once");
+        assert!(seen.look(5, at(750)).is_none(), "another turn");
+        assert_eq!(seen.look(5, at(850)), Some(Duration::from_millis(100)));
+        assert!(seen.look(4, at(900)).is_none());
+        assert!(seen.look(4, at(1900)).is_none());
+    }
+}
