@@ -228,7 +228,7 @@ impl Topic {
     /// The messages kept, oldest first.
     pub fn history(&self) -> Vec<Message> {
         let frames: Vec<EncodedFrame> = self.live.state.members.lock().history.iter().cloned().collect();
-        frames.iter().map(EncodedFrame::to_message).collect()
+        frames.iter().filter_map(EncodedFrame::to_message).collect()
     }
 }
 

@@ -113,7 +113,7 @@ impl Drive {
             let too_slow = shared.outbox.close_code() == Some(CloseCode::TRY_AGAIN_LATER);
             return self.end(if too_slow { Ended::TooSlow } else { Ended::Here });
         }
-        if shared.outbox.is_blocked() && stream.is_writable() {
+        if shared.outbox.is_blocked() && !stream.is_write_blocked() {
             shared.flush_at_park();
         }
         loop {

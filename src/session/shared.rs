@@ -117,6 +117,7 @@ impl Shared {
     /// Writes the outbox out; the owner only (elsewhere, and after the end, it does nothing).
     fn flush(&self) {
         let Some(stream) = self.stream.get() else { return };
+        stream.look_for_room();
         match self.outbox.flush(&stream) {
             Ok(Flushed::All | Flushed::Blocked) if self.outbox.is_open() => {}
             // A Close is under way, or the connection has failed: the session has to look, and to watch the time.
