@@ -21,6 +21,8 @@ pub(crate) struct Stream {
     writable: Cell<bool>,
     /// The peer has finished or the connection has failed: reads go on to the end whatever their length.
     hangup: Cell<bool>,
+    /// Its green thread is in [`wait`](Self::wait): events are seen as they come.
+    waiting: Cell<bool>,
 }
 
 impl Stream {
@@ -37,6 +39,7 @@ impl Stream {
             readable: Cell::new(true),
             writable: Cell::new(true),
             hangup: Cell::new(false),
+            waiting: Cell::new(false),
         })
     }
 
@@ -48,6 +51,14 @@ impl Stream {
     /// True if the last write found the socket full and no event has come since.
     pub(crate) fn is_write_blocked(&self) -> bool {
         !self.writable.get()
+    }
+
+    /// For writes from outside the green thread: if that doesn't wait here it hears of no event, so whether there is
+    /// room is found out by trying.
+    pub(crate) fn look_for_room(&self) {
+        if !self.waiting.get() {
+            self.writable.set(true);
+        }
     }
 
     /// Reads what is there: `Ok(None)` = nothing now, `Ok(Some(0))` = the peer has finished.
@@ -134,7 +145,9 @@ impl Stream {
     /// Parks until the socket has news, the green thread is woken, or `until`; remembers what it learns. Spurious
     /// ends are possible: call it in a loop over a condition.
     pub(crate) fn wait(&self, until: Option<Instant>) -> Wake {
+        self.waiting.set(true);
         let wake = self.socket.wait(until);
+        self.waiting.set(false);
         if wake.hangup {
             self.hangup.set(true);
         }

@@ -281,6 +281,9 @@ impl Me {
     /// another green thread's panic would then abort the process: that counts as timed out.
     pub(super) fn suspend(self, waiting: Waiting, until: Option<Instant>, switch: impl FnOnce()) -> Ended {
         let Me { local, inner } = self;
+        if local.ring_at_park() && inner.woken.get() {
+            return Ended { timed_out: false };
+        }
         if !inner.set_deadline(local, until) || std::thread::panicking() {
             return Ended { timed_out: true };
         }
@@ -467,6 +470,7 @@ fn run(worker: usize, job: Box<dyn Job>) {
         // Its destructor is somebody else's code too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
     }
+    local.ring_at_park();
     inner.disarm(local);
     stack::untrim(&inner);
     local.current.set(ptr::null());

@@ -9,6 +9,7 @@ use crate::net::stream::Stream;
 use crate::rt;
 use crate::server::connection::{self, Outcome};
 use crate::server::shared::Shared;
+use crate::server::upgraded;
 use socket2::SockRef;
 use std::fs::File;
 use std::io::{self, Read};
@@ -139,6 +140,7 @@ impl Acceptor {
         }
     }
 
+    /// Refuses a connection for which there is no room.
     fn refuse(&mut self, fd: &OwnedFd, why: &'static str) {
         self.shared.here().refused.add_one();
         self.log.line(|count| tracing::warn!(count, "connections refused with 503: {why}"));
@@ -191,7 +193,7 @@ impl Arrival {
             Outcome::Upgraded(upgraded) => {
                 // The frames of the HTTP phase are gone; so are, from here on, the pages that they used.
                 rt::trim_stack();
-                super::upgraded::run(*upgraded, peer, &seat, &self.shared);
+                upgraded::run(upgraded, peer, &seat, &self.shared);
             }
         }
     }

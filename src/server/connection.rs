@@ -23,7 +23,7 @@ use crate::net::buffer::{Filled, ReadBuffer};
 use crate::net::stream::Stream;
 use crate::rt;
 use crate::server::answer;
-use crate::server::incoming::{self, BodyState, Leftover};
+use crate::server::incoming::{BodyState, Leftover};
 use crate::server::request::{Incoming, Request, RequestBody};
 use crate::server::scratch;
 use crate::server::shared::Shared;

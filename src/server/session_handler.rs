@@ -1,6 +1,7 @@
 //! How a session's code is written in callback form, and how a loop handler's session ends.
 
-use super::ws_session_stub::{CloseFrame, Message, SessionRef};
+use crate::session::SessionRef;
+use greenroom_ws::{CloseFrame, Message};
 use crate::error::{Error, Result};
 
 /// A WebSocket session in callback form: it is called when something happens and holds no stack in between.

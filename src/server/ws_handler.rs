@@ -4,7 +4,7 @@
 
 use super::session_handler::{IntoSessionEnd, SessionHandler};
 use super::upgrade::SessionStart;
-use super::ws_session_stub::Session;
+use crate::session::Session;
 use crate::server::extract::{BuildContext, FromRequest, Rejection};
 use crate::server::handler::for_each_arity;
 use crate::server::request::Request;
