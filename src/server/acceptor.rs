@@ -27,7 +27,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The answer to a connection for which there is no room. Sent without having read the request.
-const NO_ROOM: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+const NO_ROOM: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
 
 /// What an error of accept(2) asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -143,14 +144,16 @@ impl Acceptor {
     /// Refuses a connection for which there is no room.
     fn refuse(&mut self, fd: &OwnedFd, why: &'static str) {
         self.shared.here().refused.add_one();
-        self.log.line(|count| tracing::warn!(count, "connections refused with 503: {why}"));
+        self.log
+            .line(|count| tracing::warn!(count, "connections refused with 503: {why}"));
         tell_no_room(fd);
     }
 
     /// After EMFILE and its like: logs, tells those who wait, and lets time pass.
     fn wait_out(&mut self, error: &io::Error) {
         self.shared.here().accept_errors.add_one();
-        self.log.line(|count| tracing::warn!(count, %error, "accept failed; pausing"));
+        self.log
+            .line(|count| tracing::warn!(count, %error, "accept failed; pausing"));
         // At first a descriptor may come free any moment, and waiting is kinder than a refusal.
         if self.pause > 4 * SHORTEST_PAUSE && self.reserve.take().is_some() {
             for _ in 0..BATCH {
@@ -249,10 +252,24 @@ mod tests {
     #[test]
     fn s8_s9_no_error_of_accept_ends_the_loop() {
         for code in [libc::ECONNABORTED, libc::EINTR, libc::EPROTO, libc::EPERM] {
-            assert_eq!(fault(&io::Error::from_raw_os_error(code)), Fault::OneConnection, "{code}");
+            assert_eq!(
+                fault(&io::Error::from_raw_os_error(code)),
+                Fault::OneConnection,
+                "{code}"
+            );
         }
-        for code in [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM, libc::EINVAL] {
-            assert_eq!(fault(&io::Error::from_raw_os_error(code)), Fault::Shortage, "{code}");
+        for code in [
+            libc::EMFILE,
+            libc::ENFILE,
+            libc::ENOBUFS,
+            libc::ENOMEM,
+            libc::EINVAL,
+        ] {
+            assert_eq!(
+                fault(&io::Error::from_raw_os_error(code)),
+                Fault::Shortage,
+                "{code}"
+            );
         }
     }
 
@@ -275,6 +292,8 @@ mod tests {
     #[test]
     fn the_refusal_is_a_whole_answer() {
         let text = std::str::from_utf8(NO_ROOM).unwrap();
-        assert!(text.ends_with("\r\n\r\n") && text.contains("Content-Length: 0") && text.contains("Retry-After"));
+        assert!(
+            text.ends_with("\r\n\r\n") && text.contains("Content-Length: 0") && text.contains("Retry-After")
+        );
     }
 }

@@ -152,7 +152,10 @@ fn serve(
 ) -> ControlFlow<End, Box<Connection>> {
     let mut head_deadline = None;
     loop {
-        match request.head.parse(connection.buffer.unread(), &shared.head_limits) {
+        match request
+            .head
+            .parse(connection.buffer.unread(), &shared.head_limits)
+        {
             Ok(Parse::Done(length)) => {
                 head_deadline = None;
                 connection.buffer.consume(length);
@@ -296,7 +299,11 @@ fn answer(
         connection.flush(out)?;
         // A client that asked for the close sends nothing more; any other may.
         let expected = !head.keep_alive() && leftover == Leftover::Nothing && connection.buffer.is_empty();
-        return ControlFlow::Break(if expected { End::Close } else { End::Linger(connection) });
+        return ControlFlow::Break(if expected {
+            End::Close
+        } else {
+            End::Linger(connection)
+        });
     }
     if leftover == Leftover::Little {
         connection.flush(out)?;
@@ -332,7 +339,8 @@ fn upgrade(
 
 /// No new sessions while the server stops.
 fn unavailable() -> Response {
-    Response::error(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping\n").with_header("retry-after", "5")
+    Response::error(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping\n")
+        .with_header("retry-after", "5")
 }
 
 /// Answers a request that no handler sees, and closes.
@@ -404,7 +412,11 @@ impl Connection {
 
     /// Writes the answers that were collected; parks while the peer takes nothing.
     fn flush(&mut self, out: &mut Vec<u8>) -> ControlFlow<End> {
-        if out.is_empty() { ControlFlow::Continue(()) } else { self.send(out, &[]) }
+        if out.is_empty() {
+            ControlFlow::Continue(())
+        } else {
+            self.send(out, &[])
+        }
     }
 
     /// Writes the answers that were collected and a body behind them.
@@ -431,7 +443,9 @@ impl Connection {
         while written < total {
             let progress = match head.get(written..) {
                 Some(rest) if body.is_empty() => self.stream.try_write(rest)?,
-                Some(rest) => self.stream.try_write_vectored(&[IoSlice::new(rest), IoSlice::new(body)])?,
+                Some(rest) => self
+                    .stream
+                    .try_write_vectored(&[IoSlice::new(rest), IoSlice::new(body)])?,
                 None => self.stream.try_write(&body[written - head.len()..])?,
             };
             match progress {

@@ -47,7 +47,8 @@ impl Count {
     /// One more. Only for the worker that owns the counter: it is not a locked instruction, two writers would lose
     /// counts.
     pub(crate) fn add_one(&self) {
-        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.0
+            .store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {

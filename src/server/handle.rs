@@ -115,11 +115,17 @@ impl ServerHandle {
     /// # Panics
     /// On a green thread, which must not block its worker.
     pub fn wait(&self) {
-        assert!(!rt::is_green(), "a green thread must not block its worker: wait on a host thread");
+        assert!(
+            !rt::is_green(),
+            "a green thread must not block its worker: wait on a host thread"
+        );
         let drain = &self.shared.drain;
         let empty = drain.wait_empty(None, true);
         if !empty && !drain.wait_empty(Some(Instant::now() + LAST_MOMENTS), false) {
-            tracing::warn!(connections = drain.connections(), "stopped with connections still open");
+            tracing::warn!(
+                connections = drain.connections(),
+                "stopped with connections still open"
+            );
         }
     }
 

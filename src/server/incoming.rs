@@ -133,7 +133,9 @@ impl Connection {
                 let step = body.decoder.decode(unread)?;
                 let data = &unread[step.data];
                 body.upload.grow(data.len(), self.shared.config.max_upload)?;
-                content.try_reserve(data.len()).map_err(|_| BodyError::Overloaded)?;
+                content
+                    .try_reserve(data.len())
+                    .map_err(|_| BodyError::Overloaded)?;
                 content.extend_from_slice(data);
                 received += step.consumed as u64;
                 self.buffer.consume(step.consumed);
@@ -184,7 +186,11 @@ impl Connection {
                 if self.buffer.is_empty() {
                     // A client that waits for `100 Continue` may or may not send the body now: nobody can know.
                     let little = body.decoder.remaining().is_none_or(|rest| rest <= DISCARDED);
-                    break if little && !body.continue_pending { Leftover::Little } else { Leftover::TooMuch };
+                    break if little && !body.continue_pending {
+                        Leftover::Little
+                    } else {
+                        Leftover::TooMuch
+                    };
                 }
                 body.continue_pending = false;
                 match body.decoder.decode(self.buffer.unread()) {
@@ -221,7 +227,10 @@ impl Connection {
                     Filled::End | Filled::Full => return Err(Gone::Closed),
                 }
             }
-            let step = body.decoder.decode(self.buffer.unread()).map_err(|_| Gone::Closed)?;
+            let step = body
+                .decoder
+                .decode(self.buffer.unread())
+                .map_err(|_| Gone::Closed)?;
             self.buffer.consume(step.consumed);
             discarded += step.consumed as u64;
             if discarded > DISCARDED {
