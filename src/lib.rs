@@ -46,7 +46,7 @@ mod outbox;
 mod rt;
 mod server;
 mod session;
-pub mod testing;
+// pub mod testing;
 
 pub use crate::config::{Config, VARIABLES, Variable};
 pub use crate::error::{Error, Result};
@@ -55,6 +55,17 @@ pub use crate::http::response::Response;
 pub use crate::hub::{Hub, Subscription, Topic};
 pub use crate::outbox::SendStatus;
 pub use crate::rt::{BlockingError, blocking, sleep, yield_now};
+pub use crate::server::answer::{Html, IntoResponse, Redirect};
+pub use crate::server::app::App;
+pub use crate::server::extract::{
+    Bearer, BuildContext, Cookies, Ext, FromRequest, Headers, Json, Path, Peer, Query, Rejection, State,
+};
+pub use crate::server::handler::Handler;
+pub use crate::server::middleware::{Middleware, Next};
+pub use crate::server::request::{BodyError, Request};
+pub use crate::server::session_handler::{IntoSessionEnd, SessionEnd, SessionHandler};
+pub use crate::server::ws_handler::{WsFactory, WsHandler};
+pub use crate::server::ws_route::{IntoWsRoute, WsRoute};
 pub use crate::session::{Sender, Session, SessionRef};
 pub use ::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 pub use bytes::Bytes;

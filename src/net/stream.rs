@@ -98,7 +98,9 @@ impl Stream {
     /// # Errors
     /// The connection has failed; `WriteZero` if the system took nothing of a buffer that isn't empty.
     pub(crate) fn try_write(&self, buf: &[u8]) -> io::Result<Option<usize>> {
-        self.write_with(buf.len(), |socket| socket.send_with_flags(buf, libc::MSG_NOSIGNAL))
+        self.write_with(buf.len(), |socket| {
+            socket.send_with_flags(buf, libc::MSG_NOSIGNAL)
+        })
     }
 
     /// [`try_write`](Self::try_write) for several buffers in one system call.

@@ -284,7 +284,10 @@ mod tests {
         assert_eq!(parts(Some("a")), (200, "a".into()));
         assert_eq!(parts(None::<&str>).0, 404);
         assert_eq!(parts(Ok::<_, Error>("a")), (200, "a".into()));
-        assert_eq!(parts(Err::<(), _>((StatusCode::CONFLICT, "b"))), (409, "b".into()));
+        assert_eq!(
+            parts(Err::<(), _>((StatusCode::CONFLICT, "b"))),
+            (409, "b".into())
+        );
         assert_eq!(parts(Html("<p>")), (200, "<p>".into()));
     }
 

@@ -13,7 +13,10 @@ pub(crate) fn variables(path: &str) -> Result<Vec<&str>, String> {
     let Some(rest) = path.strip_prefix('/') else {
         return Err("the path must begin with \"/\"".into());
     };
-    if let Some(bad) = path.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '?' | '#')) {
+    if let Some(bad) = path
+        .chars()
+        .find(|c| !c.is_ascii_graphic() || matches!(c, '?' | '#'))
+    {
         return Err(format!(
             "{bad:?} can't be in a path (it is compared as sent: write it percent-encoded)"
         ));
@@ -27,11 +30,17 @@ pub(crate) fn variables(path: &str) -> Result<Vec<&str>, String> {
         let inner = segment.strip_prefix('{').and_then(|s| s.strip_suffix('}'));
         let name = match inner.map(|s| (s, s.strip_prefix('*'))) {
             Some((_, Some(_))) if segments.peek().is_some() => {
-                return Err(format!("{segment} takes all that is left, so it must stand at the end"));
+                return Err(format!(
+                    "{segment} takes all that is left, so it must stand at the end"
+                ));
             }
             Some((_, Some(name))) => name,
             Some((name, None)) => name,
-            None => return Err(format!("a variable is a whole segment, /{{name}}/, but here is {segment:?}")),
+            None => {
+                return Err(format!(
+                    "a variable is a whole segment, /{{name}}/, but here is {segment:?}"
+                ));
+            }
         };
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(format!("{segment} needs a name of letters, digits and \"_\""));
@@ -42,7 +51,10 @@ pub(crate) fn variables(path: &str) -> Result<Vec<&str>, String> {
         names.push(name);
     }
     if names.len() > MAX_PARAMS {
-        return Err(format!("{} variables, at most {MAX_PARAMS} are allowed", names.len()));
+        return Err(format!(
+            "{} variables, at most {MAX_PARAMS} are allowed",
+            names.len()
+        ));
     }
     Ok(names)
 }

@@ -37,7 +37,7 @@ pub struct Request {
     pub(crate) state: Arc<StateMap>,
     /// What middleware hands on. Allocates with its first value.
     pub(crate) extensions: Extensions,
-    /// Left by a WebSocket route that accepted the handshake.
+    /// Left by a WebSocket route that accepted the handshake; see `BuiltApp::call`.
     pub(crate) upgrade: Option<Box<PreparedUpgrade>>,
 }
 
@@ -57,8 +57,9 @@ pub(crate) struct Incoming {
     outcome: Option<Result<Bytes, BodyError>>,
 }
 
-/// What the connection lends to a request so that its body can be read from deep within a handler.
-pub(crate) trait BodySource {
+/// What the connection lends to a request so that its body can be read from deep within a handler. `Any`, so that the
+/// connection gets itself back afterwards.
+pub(crate) trait BodySource: Any {
     /// Reads to the end of the body within the server's bounds; sends `100 Continue` first where it is asked for.
     /// Called at most once.
     fn read_to_end(&mut self) -> Result<Bytes, BodyError>;
@@ -66,7 +67,10 @@ pub(crate) trait BodySource {
 
 impl Incoming {
     pub(crate) fn new(source: Box<dyn BodySource>) -> Self {
-        Self { source, outcome: None }
+        Self {
+            source,
+            outcome: None,
+        }
     }
 }
 
@@ -214,7 +218,11 @@ pub(crate) mod tests {
         };
         let text = format!("{}\r\n\r\n", head.trim_end().replace('\n', "\r\n"));
         let mut parsed = Head::new();
-        assert_eq!(parsed.parse(text.as_bytes(), &limits), Ok(Parse::Done(text.len())), "{head}");
+        assert_eq!(
+            parsed.parse(text.as_bytes(), &limits),
+            Ok(Parse::Done(text.len())),
+            "{head}"
+        );
         let body = if body.is_empty() {
             RequestBody::Empty
         } else {
@@ -253,13 +261,19 @@ pub(crate) mod tests {
         assert_eq!(request.get::<u32>(), None);
         request.set(7u32);
         request.set("seven");
-        assert_eq!((request.get::<u32>(), request.get::<&str>()), (Some(&7), Some(&"seven")));
+        assert_eq!(
+            (request.get::<u32>(), request.get::<&str>()),
+            (Some(&7), Some(&"seven"))
+        );
     }
 
     #[test]
     fn debug_output_holds_no_header_fields() {
         let request = request("GET /a?token=1 HTTP/1.1\nHost: a\nAuthorization: Bearer secret");
         let text = format!("{request:?}");
-        assert!(text.contains("/a") && !text.contains("secret") && !text.contains("token"), "{text}");
+        assert!(
+            text.contains("/a") && !text.contains("secret") && !text.contains("token"),
+            "{text}"
+        );
     }
 }

@@ -138,7 +138,7 @@ impl RouterBuilder {
                 }
             };
             let http_get = routes[GET].as_ref().is_some_and(|route| !route.websocket);
-            let has = |slot| routes[slot].is_some() || (slot == HEAD && http_get) || slot == OPTIONS;
+            let has = |slot: usize| routes[slot].is_some() || (slot == HEAD && http_get) || slot == OPTIONS;
             (0..METHODS.len()).for_each(|slot| any[slot] |= has(slot));
             let allow = allow(has);
             if let Err(error) = paths.insert(path.as_str(), PathTable { names, routes, allow }) {

@@ -1,7 +1,8 @@
 //! How a session's code is written in callback form, and how a loop handler's session ends.
 
-use super::ws_session_stub::{CloseFrame, Message, SessionRef};
 use crate::error::{Error, Result};
+use crate::session::SessionRef;
+use greenroom_ws::{CloseFrame, Message};
 
 /// A WebSocket session in callback form: it is called when something happens and holds no stack in between.
 ///
@@ -48,7 +49,9 @@ pub trait SessionHandler: Send + 'static {
 pub type SessionEnd = Result<(), Error>;
 
 /// What a loop handler may return.
-#[diagnostic::on_unimplemented(message = "a WebSocket handler returns `()` or `greenroom::Result<()>`, not `{Self}`")]
+#[diagnostic::on_unimplemented(
+    message = "a WebSocket handler returns `()` or `greenroom::Result<()>`, not `{Self}`"
+)]
 pub trait IntoSessionEnd {
     /// How the session ends.
     fn into_session_end(self) -> SessionEnd;

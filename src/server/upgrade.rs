@@ -1,7 +1,7 @@
 //! An accepted handshake on its way out through the middleware: all that the connection needs to become a session.
 
 use super::session_handler::{SessionEnd, SessionHandler};
-use super::ws_session_stub::Session;
+use crate::session::Session;
 
 /// What a WebSocket route leaves in the request beside its 101. The connection writes that answer, then starts the
 /// session.

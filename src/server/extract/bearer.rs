@@ -66,7 +66,10 @@ mod tests {
 
     #[test]
     fn the_token_is_taken_out() {
-        assert_eq!(bearer("Authorization: Bearer a.b-c_~+/9==").unwrap(), "a.b-c_~+/9==");
+        assert_eq!(
+            bearer("Authorization: Bearer a.b-c_~+/9==").unwrap(),
+            "a.b-c_~+/9=="
+        );
         assert_eq!(bearer("authorization: bEARER  x").unwrap(), "x");
     }
 

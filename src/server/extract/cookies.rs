@@ -78,7 +78,10 @@ mod tests {
     fn pairs_of_all_fields_in_order() {
         let cookies = cookies("Cookie: a=1; b=\"two\";c=x=y\ncookie: a=2; d=");
         let pairs: Vec<_> = cookies.iter().collect();
-        assert_eq!(pairs, [("a", "1"), ("b", "two"), ("c", "x=y"), ("a", "2"), ("d", "")]);
+        assert_eq!(
+            pairs,
+            [("a", "1"), ("b", "two"), ("c", "x=y"), ("a", "2"), ("d", "")]
+        );
         assert_eq!(cookies.get("a"), Some("1"));
         assert_eq!(cookies.get("A"), None);
     }

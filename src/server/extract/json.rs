@@ -37,7 +37,9 @@ impl<T: DeserializeOwned> FromRequest for Json<T> {
         let body = request.read_body()?;
         match serde_json::from_slice(&body) {
             Ok(value) => Ok(Json(value)),
-            Err(error) => Err(Rejection::bad_request(format!("the JSON is not accepted: {error}"))),
+            Err(error) => Err(Rejection::bad_request(format!(
+                "the JSON is not accepted: {error}"
+            ))),
         }
     }
 }

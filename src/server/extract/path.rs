@@ -62,7 +62,7 @@ mod tests {
         let app = app.build().unwrap();
         let head = format!("GET {target} HTTP/1.1\nHost: a");
         let mut request = request_with(&head, b"", Arc::clone(app.state()));
-        let response = app.respond(&mut request).into_parts().0;
+        let response = app.call(&mut request);
         let text = String::from_utf8(response.body().to_vec()).unwrap();
         (response.status().as_u16(), text)
     }
@@ -89,18 +89,28 @@ mod tests {
         assert_eq!(get::<bool>("/{a}", "/true"), (200, "true".into()));
         assert_eq!(get::<char>("/{a}", "/%C3%A9"), (200, "'é'".into()));
         assert_eq!(get::<Sort>("/{a}", "/down"), (200, "Down".into()));
-        assert_eq!(get::<String>("/f/{*rest}", "/f/a/b%20c"), (200, "\"a/b c\"".into()));
+        assert_eq!(
+            get::<String>("/f/{*rest}", "/f/a/b%20c"),
+            (200, "\"a/b c\"".into())
+        );
         assert_eq!(get::<std::net::IpAddr>("/{a}", "/::1"), (200, "::1".into()));
     }
 
     #[test]
     fn several_variables_are_a_tuple_a_struct_or_a_map() {
-        assert_eq!(get::<(String, u8)>("/{r}/{n}", "/a/7"), (200, "(\"a\", 7)".into()));
+        assert_eq!(
+            get::<(String, u8)>("/{r}/{n}", "/a/7"),
+            (200, "(\"a\", 7)".into())
+        );
         let seat = (200, "Seat { room: \"a\", number: 7 }".to_owned());
         assert_eq!(get::<Seat>("/{number}/{room}", "/7/a"), seat);
         let map = (200, "{\"n\": \"7\", \"r\": \"a\"}".to_owned());
         assert_eq!(get::<BTreeMap<String, String>>("/{r}/{n}", "/a/7"), map);
-        assert_eq!(get::<Vec<(String, String)>>("/{r}/{n}", "/a/7").0, 500, "pairs are no shape of a path");
+        assert_eq!(
+            get::<Vec<(String, String)>>("/{r}/{n}", "/a/7").0,
+            500,
+            "pairs are no shape of a path"
+        );
     }
 
     #[test]

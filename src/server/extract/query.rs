@@ -25,7 +25,9 @@ impl<T: DeserializeOwned> FromRequest for Query<T> {
     fn from_request(request: &mut Request) -> Result<Self, Rejection> {
         match serde_urlencoded::from_str(request.query().unwrap_or_default()) {
             Ok(value) => Ok(Query(value)),
-            Err(error) => Err(Rejection::bad_request(format!("the query is not accepted: {error}"))),
+            Err(error) => Err(Rejection::bad_request(format!(
+                "the query is not accepted: {error}"
+            ))),
         }
     }
 }

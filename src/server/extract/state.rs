@@ -66,7 +66,10 @@ impl<T: Clone + Send + Sync + 'static> FromRequest for Ext<T> {
             Some(value) => Ok(Ext(value.clone())),
             None => {
                 let name = type_name::<T>();
-                Err(internal_error(format!("the handler asks for Ext<{name}>, but no middleware has set it")).into())
+                Err(internal_error(format!(
+                    "the handler asks for Ext<{name}>, but no middleware has set it"
+                ))
+                .into())
             }
         }
     }

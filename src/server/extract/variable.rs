@@ -1,7 +1,9 @@
 //! Reading path variables as any type that serde knows.
 
 use serde::de::value::StrDeserializer;
-use serde::de::{self, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    self, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use std::borrow::Cow;
 use std::fmt;
@@ -34,11 +36,15 @@ impl de::Error for Failure {
     }
 
     fn unknown_field(field: &str, _: &'static [&'static str]) -> Self {
-        Self::Shape(format!("the handler's type has no field for the variable {field:?}"))
+        Self::Shape(format!(
+            "the handler's type has no field for the variable {field:?}"
+        ))
     }
 
     fn invalid_length(length: usize, expected: &dyn de::Expected) -> Self {
-        Self::Shape(format!("the route has {length} variables, the handler's type wants {expected}"))
+        Self::Shape(format!(
+            "the route has {length} variables, the handler's type wants {expected}"
+        ))
     }
 }
 
@@ -106,7 +112,11 @@ impl<'de> Deserializer<'de> for Variables<'_> {
         self.only()?.deserialize_enum(name, variants, visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -114,7 +124,11 @@ impl<'de> Deserializer<'de> for Variables<'_> {
         visitor.visit_unit()
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
         visitor.visit_unit()
     }
 
@@ -210,7 +224,10 @@ impl One<'_> {
 
     /// A variable is flat: it can't hold a list or fields of its own.
     fn no_shape(&self) -> Failure {
-        Failure::Shape(format!("the variable {:?} is one value, not a list or struct", self.0.name))
+        Failure::Shape(format!(
+            "the variable {:?} is one value, not a list or struct",
+            self.0.name
+        ))
     }
 
     /// Adds the variable's name to what a type of its own (an address, a date) says about the text.
@@ -272,7 +289,11 @@ impl<'de> Deserializer<'de> for One<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -293,7 +314,11 @@ impl<'de> Deserializer<'de> for One<'_> {
         visitor.visit_unit()
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
         visitor.visit_unit()
     }
 
@@ -305,7 +330,12 @@ impl<'de> Deserializer<'de> for One<'_> {
         Err(self.no_shape())
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, _: V) -> Result<V::Value, Failure> {
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        _: V,
+    ) -> Result<V::Value, Failure> {
         Err(self.no_shape())
     }
 
