@@ -56,6 +56,7 @@ pub use crate::hub::{Hub, Subscription, Topic};
 pub use crate::outbox::SendStatus;
 pub use crate::rt::{BlockingError, blocking, sleep, yield_now};
 pub use crate::server::answer::{Html, IntoResponse, Redirect};
+pub use crate::server::app::App;
 pub use crate::server::extract::{
     Bearer, BuildContext, Cookies, Ext, FromRequest, Headers, Json, Path, Peer, Query, Rejection, State,
 };
@@ -65,7 +66,7 @@ pub use crate::server::request::{BodyError, Request};
 pub use crate::server::session_handler::{IntoSessionEnd, SessionEnd, SessionHandler};
 pub use crate::server::ws_handler::{WsFactory, WsHandler};
 pub use crate::server::ws_route::{IntoWsRoute, WsRoute};
-pub use crate::server::{App, ServerCounters, ServerHandle};
+pub use crate::server::{ServerCounters, ServerHandle};
 pub use crate::session::{Sender, Session, SessionRef};
 pub use ::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 pub use bytes::Bytes;

@@ -66,14 +66,24 @@ pub(crate) struct Entry {
 impl Entry {
     /// A message of this session's own: its payload is written by reference or copied once into the batch.
     pub(crate) fn message(message: Message) -> Self {
-        let opcode = if message.is_text() { OpCode::Text } else { OpCode::Binary };
+        let opcode = if message.is_text() {
+            OpCode::Text
+        } else {
+            OpCode::Binary
+        };
         let payload = message.into_bytes();
-        Self { head: Some(FrameHead::server(opcode, true, payload.len()).encode()), payload }
+        Self {
+            head: Some(FrameHead::server(opcode, true, payload.len()).encode()),
+            payload,
+        }
     }
 
     /// A frame that was encoded once and is shared by many sessions.
     pub(crate) fn shared(frame: &EncodedFrame) -> Self {
-        Self { head: None, payload: frame.clone().into_bytes() }
+        Self {
+            head: None,
+            payload: frame.clone().into_bytes(),
+        }
     }
 
     fn head(&self) -> &[u8] {
@@ -191,7 +201,12 @@ impl Outbox {
             phase: Phase::Open,
             abandoned: false,
         };
-        Self { queue: Mutex::new(queue), open: AtomicBool::new(true), blocked: AtomicBool::new(false), limit }
+        Self {
+            queue: Mutex::new(queue),
+            open: AtomicBool::new(true),
+            blocked: AtomicBool::new(false),
+            limit,
+        }
     }
 
     /// Queues a message. A full queue closes the session (see the module's text) and answers `Dropped`.
@@ -226,7 +241,11 @@ impl Outbox {
     }
 
     fn accepted(&self) -> SendStatus {
-        if self.is_blocked() { SendStatus::Queued } else { SendStatus::Sent }
+        if self.is_blocked() {
+            SendStatus::Queued
+        } else {
+            SendStatus::Sent
+        }
     }
 
     /// Answers a ping with the same payload; an older pong that has not gone out yet is replaced.
@@ -244,7 +263,9 @@ impl Outbox {
             self.open.store(false, Ordering::Release);
             queue.phase = Phase::Closing;
             queue.close_code = code;
-            queue.close = Some(EncodedFrame::close(code.map(|code| CloseFrame::new(code, reason)).as_ref()));
+            queue.close = Some(EncodedFrame::close(
+                code.map(|code| CloseFrame::new(code, reason)).as_ref(),
+            ));
         }
     }
 
@@ -334,7 +355,11 @@ impl Outbox {
                 queue.entries.shrink_to(IDLE_SLOTS);
             }
             self.blocked.store(false, Ordering::Relaxed);
-            return if queue.phase == Phase::CloseSent { Gathered::CloseSent } else { Gathered::Nothing };
+            return if queue.phase == Phase::CloseSent {
+                Gathered::CloseSent
+            } else {
+                Gathered::Nothing
+            };
         }
         // Control frames may stand between messages, never inside a frame: behind the begun one, before the others.
         let place = usize::from(queue.begun > 0);
@@ -406,5 +431,8 @@ enum Gathered {
     /// All of it is in the copy buffer.
     Copied,
     /// The copy buffer, then this payload from `skip` on.
-    Large { payload: Bytes, skip: usize },
+    Large {
+        payload: Bytes,
+        skip: usize,
+    },
 }

@@ -83,7 +83,10 @@ impl Registry {
             if let Some(live) = slot.live.upgrade() {
                 return live;
             }
-            let live = Arc::new(Live { state: slot.state.clone(), registry: Arc::downgrade(self) });
+            let live = Arc::new(Live {
+                state: slot.state.clone(),
+                registry: Arc::downgrade(self),
+            });
             slot.live = Arc::downgrade(&live);
             if let Some(key) = slot.idle.take() {
                 topics.idle.remove(&key);
@@ -92,8 +95,18 @@ impl Registry {
         }
         let name: Arc<str> = name.into();
         let state = Arc::new(State::new(name.clone(), self.history));
-        let live = Arc::new(Live { state: state.clone(), registry: Arc::downgrade(self) });
-        topics.by_name.insert(name, Slot { state, live: Arc::downgrade(&live), idle: None });
+        let live = Arc::new(Live {
+            state: state.clone(),
+            registry: Arc::downgrade(self),
+        });
+        topics.by_name.insert(
+            name,
+            Slot {
+                state,
+                live: Arc::downgrade(&live),
+                idle: None,
+            },
+        );
         live
     }
 
@@ -103,7 +116,9 @@ impl Registry {
         let mut forgotten = Vec::new();
         let mut topics = self.topics.lock();
         let topics = &mut *topics;
-        let Some(slot) = topics.by_name.get_mut(&state.name) else { return };
+        let Some(slot) = topics.by_name.get_mut(&state.name) else {
+            return;
+        };
         // Somebody may have asked for it again in the meantime.
         if slot.live.strong_count() > 0 || slot.idle.is_some() {
             return;
@@ -117,7 +132,9 @@ impl Registry {
         slot.idle = Some(key);
         topics.idle.insert(key, state.name.clone());
         while topics.idle.len() > IDLE_TOPICS {
-            let Some((_, name)) = topics.idle.pop_first() else { break };
+            let Some((_, name)) = topics.idle.pop_first() else {
+                break;
+            };
             forgotten.extend(topics.by_name.remove(&name));
         }
     }
@@ -133,7 +150,12 @@ impl Hub {
     /// [`Topic::subscribe_with_history`]. Topics that nobody is in are kept while they have a history, the 1,024 that
     /// fell idle last.
     pub fn with_history(messages: usize) -> Self {
-        Self { inner: Arc::new(Registry { history: messages, topics: Mutex::default() }) }
+        Self {
+            inner: Arc::new(Registry {
+                history: messages,
+                topics: Mutex::default(),
+            }),
+        }
     }
 
     /// The topic of that name; it begins to exist when it is first asked for, and is forgotten when nobody holds it,
@@ -156,7 +178,9 @@ impl Default for Hub {
 
 impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Hub").field("topics", &self.topics()).finish_non_exhaustive()
+        f.debug_struct("Hub")
+            .field("topics", &self.topics())
+            .finish_non_exhaustive()
     }
 }
 
@@ -187,7 +211,11 @@ mod tests {
             hub.topic(&format!("room {n}")).publish("x");
         }
         assert_eq!(hub.topics(), IDLE_TOPICS);
-        assert_eq!(hub.topic("kept").history().len(), 0, "the oldest was forgotten first");
+        assert_eq!(
+            hub.topic("kept").history().len(),
+            0,
+            "the oldest was forgotten first"
+        );
         assert_eq!(hub.topic("room 11").history().len(), 1);
     }
 

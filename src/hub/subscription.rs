@@ -39,6 +39,9 @@ impl Drop for Subscription {
 
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Subscription").field("topic", &self.topic()).field("session", &self.session.id()).finish()
+        f.debug_struct("Subscription")
+            .field("topic", &self.topic())
+            .field("session", &self.session.id())
+            .finish()
     }
 }

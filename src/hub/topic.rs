@@ -50,9 +50,17 @@ thread_local! {
 
 impl State {
     pub(super) fn new(name: Arc<str>, capacity: usize) -> Self {
-        let members =
-            Members { by_worker: Vec::new(), count: 0, history: VecDeque::new(), history_bytes: 0 };
-        Self { name, capacity, members: Mutex::new(members) }
+        let members = Members {
+            by_worker: Vec::new(),
+            count: 0,
+            history: VecDeque::new(),
+            history_bytes: 0,
+        };
+        Self {
+            name,
+            capacity,
+            members: Mutex::new(members),
+        }
     }
 
     pub(super) fn has_history(&self) -> bool {
@@ -94,7 +102,9 @@ impl Members {
         self.history.push_back(frame.clone());
         self.history_bytes += frame.as_bytes().len();
         while self.history.len() > capacity || self.history_bytes > HISTORY_BYTES {
-            let Some(oldest) = self.history.pop_front() else { break };
+            let Some(oldest) = self.history.pop_front() else {
+                break;
+            };
             self.history_bytes -= oldest.as_bytes().len();
         }
     }
@@ -183,13 +193,20 @@ impl Topic {
         }
         let list = &mut members.by_worker[worker];
         place.store(list.len(), Ordering::Relaxed);
-        list.push(Member { session: shared.clone(), place: place.clone() });
+        list.push(Member {
+            session: shared.clone(),
+            place: place.clone(),
+        });
         members.count += 1;
         drop(members);
         if with_history {
             shared.ring();
         }
-        Ok(Subscription { live: self.live.clone(), session: session.clone(), place })
+        Ok(Subscription {
+            live: self.live.clone(),
+            session: session.clone(),
+            place,
+        })
     }
 
     /// Sends a message to every subscriber, the sender included if it is one. It is encoded once and never waits for
@@ -209,8 +226,11 @@ impl Topic {
         // The members stand by worker, so each worker's come together.
         let mut sessions = to_ring.drain(..).peekable();
         while let Some(&(worker, _)) = sessions.peek() {
-            let mut of_worker =
-                std::iter::from_fn(|| sessions.next_if(|(other, _)| *other == worker).map(|(_, session)| session));
+            let mut of_worker = std::iter::from_fn(|| {
+                sessions
+                    .next_if(|(other, _)| *other == worker)
+                    .map(|(_, session)| session)
+            });
             rt::post_all(worker, &mut of_worker);
         }
         drop(sessions);

@@ -27,7 +27,10 @@ impl<T> Owned<T> {
     /// On a host thread.
     pub(crate) fn new(value: Rc<T>) -> Self {
         let worker = super::worker().expect("owned values are made on a worker");
-        Self { worker, value: UnsafeCell::new(Some(value)) }
+        Self {
+            worker,
+            value: UnsafeCell::new(Some(value)),
+        }
     }
 
     /// The worker that may touch the value.

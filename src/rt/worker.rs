@@ -207,7 +207,9 @@ impl Local {
     #[inline(never)]
     fn ring_all_at_park(&self) {
         loop {
-            let Some(item) = self.at_park.borrow_mut().pop() else { return };
+            let Some(item) = self.at_park.borrow_mut().pop() else {
+                return;
+            };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| item.rung())) {
                 green::panicked("an item rung at a park", &*payload);
             }
@@ -346,7 +348,9 @@ pub(crate) fn post_all(worker: usize, items: &mut dyn Iterator<Item = Arc<dyn Ru
 /// # Panics
 /// On a host thread.
 pub(crate) fn before_park(item: Arc<dyn Rung>) {
-    let Some(local) = local() else { panic!("not on a green thread") };
+    let Some(local) = local() else {
+        panic!("not on a green thread")
+    };
     local.at_park.borrow_mut().push(item);
 }
 

@@ -1,8 +1,8 @@
 //! How a session's code is written in callback form, and how a loop handler's session ends.
 
+use crate::error::{Error, Result};
 use crate::session::SessionRef;
 use greenroom_ws::{CloseFrame, Message};
-use crate::error::{Error, Result};
 
 /// A WebSocket session in callback form: it is called when something happens and holds no stack in between.
 ///

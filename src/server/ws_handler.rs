@@ -4,10 +4,10 @@
 
 use super::session_handler::{IntoSessionEnd, SessionHandler};
 use super::upgrade::SessionStart;
-use crate::session::Session;
 use crate::server::extract::{BuildContext, FromRequest, Rejection};
 use crate::server::handler::for_each_arity;
 use crate::server::request::Request;
+use crate::session::Session;
 use std::marker::PhantomData;
 use std::sync::Arc;
 

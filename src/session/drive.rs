@@ -107,7 +107,9 @@ impl Drive {
             return self.end(Ended::Idle);
         }
         if self.drain.is_draining() {
-            shared.outbox.close(Some(CloseCode::GOING_AWAY), "the server is stopping");
+            shared
+                .outbox
+                .close(Some(CloseCode::GOING_AWAY), "the server is stopping");
         }
         if !shared.outbox.is_open() {
             let too_slow = shared.outbox.close_code() == Some(CloseCode::TRY_AGAIN_LATER);
@@ -196,7 +198,9 @@ impl Drive {
     fn wait(&mut self) -> Step {
         self.busy = 0;
         self.buffer.park();
-        Step::Wait { until: self.idle_check }
+        Step::Wait {
+            until: self.idle_check,
+        }
     }
 
     /// Takes one event's worth of bytes.
@@ -212,7 +216,9 @@ impl Drive {
                     shared.outbox.pong(payload);
                     shared.flush_at_park();
                 } else {
-                    shared.outbox.close(Some(CloseCode::POLICY_VIOLATION), "too many pings");
+                    shared
+                        .outbox
+                        .close(Some(CloseCode::POLICY_VIOLATION), "too many pings");
                     self.ended = Some(Ended::Fault(CloseCode::POLICY_VIOLATION));
                 }
             }
@@ -234,7 +240,11 @@ impl Drive {
         if now < due {
             return false;
         }
-        self.silent_checks = if std::mem::take(&mut self.heard) { 0 } else { self.silent_checks + 1 };
+        self.silent_checks = if std::mem::take(&mut self.heard) {
+            0
+        } else {
+            self.silent_checks + 1
+        };
         self.idle_check = Some(now + self.idle_every);
         u32::from(self.silent_checks) >= IDLE_CHECKS
     }

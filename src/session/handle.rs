@@ -29,7 +29,10 @@ impl Inner {
         let mut timed_out = false;
         loop {
             // The borrow ends with the statement: nothing is borrowed while the thread is parked.
-            let step = self.drive.borrow_mut().step(&self.stream, &self.shared, timed_out);
+            let step = self
+                .drive
+                .borrow_mut()
+                .step(&self.stream, &self.shared, timed_out);
             timed_out = false;
             match step {
                 Step::Message(message) => return Some(message),
@@ -66,7 +69,10 @@ pub struct Session {
 
 impl Session {
     pub(super) fn new(inner: Rc<Inner>) -> Self {
-        Self { handle: inner.shared.session_ref(), inner }
+        Self {
+            handle: inner.shared.session_ref(),
+            inner,
+        }
     }
 
     /// The next message; parks until there is one. `None`: the session was closed in order, by the peer, by
@@ -125,7 +131,12 @@ impl Session {
     /// Writes the outbox out until it isn't full any more.
     #[cold]
     fn make_room(&self) -> Result<()> {
-        let Inner { shared, stream, settings, .. } = &*self.inner;
+        let Inner {
+            shared,
+            stream,
+            settings,
+            ..
+        } = &*self.inner;
         let mut until = Instant::now() + settings.stall_timeout;
         while self.flush()? == Flushed::Blocked && shared.outbox.is_full() {
             let wake = stream.wait(Some(until));
@@ -150,7 +161,10 @@ impl Deref for Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Session").field("id", &self.id()).field("peer", &self.peer()).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("id", &self.id())
+            .field("peer", &self.peer())
+            .finish_non_exhaustive()
     }
 }
 
@@ -188,7 +202,9 @@ impl SessionRef {
 
     /// A handle for everybody else: clonable, for any thread.
     pub fn sender(&self) -> Sender {
-        Sender { shared: self.shared.clone() }
+        Sender {
+            shared: self.shared.clone(),
+        }
     }
 
     /// Sends a message without ever waiting. In a callback this is the session's own send; while its outbox is full
@@ -221,7 +237,10 @@ impl SessionRef {
 
 impl fmt::Debug for SessionRef {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("SessionRef").field("id", &self.id()).field("peer", &self.peer()).finish_non_exhaustive()
+        f.debug_struct("SessionRef")
+            .field("id", &self.id())
+            .field("peer", &self.peer())
+            .finish_non_exhaustive()
     }
 }
 
@@ -274,6 +293,8 @@ impl Sender {
 
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Sender").field("id", &self.id()).finish_non_exhaustive()
+        f.debug_struct("Sender")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
     }
 }

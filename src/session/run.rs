@@ -46,12 +46,28 @@ pub(crate) fn run(start: Start) -> bool {
 // A function of its own, and not inlined, so that its locals don't stay on the stack for the session's life.
 #[inline(never)]
 fn prepare(start: Start) -> (Rc<Inner>, SessionStart) {
-    let Start { stream, buffer, peer, subprotocol, settings, drain, run } = start;
+    let Start {
+        stream,
+        buffer,
+        peer,
+        subprotocol,
+        settings,
+        drain,
+        run,
+    } = start;
     let stream = Rc::new(stream);
     let shared = Shared::new(stream.clone(), peer, subprotocol, &settings);
     let holds_when_full = matches!(run, SessionStart::Callback(_));
     let drive = RefCell::new(Drive::new(&settings, buffer, drain, holds_when_full));
-    (Rc::new(Inner { shared, stream, drive, settings }), run)
+    (
+        Rc::new(Inner {
+            shared,
+            stream,
+            drive,
+            settings,
+        }),
+        run,
+    )
 }
 
 fn run_loop(inner: &Rc<Inner>, handler: Box<dyn FnOnce(Session) -> SessionEnd + Send>) -> bool {
@@ -112,7 +128,12 @@ fn is_over(inner: &Inner, error: &Error) -> bool {
 /// The closing handshake (RFC 6455 section 7.1): our Close out, theirs in, both within the close time-out; then the
 /// server closes the TCP connection first (section 7.1.1).
 fn close(inner: &Inner) -> std::io::Result<()> {
-    let Inner { shared, stream, drive, settings } = inner;
+    let Inner {
+        shared,
+        stream,
+        drive,
+        settings,
+    } = inner;
     let until = Instant::now() + settings.close_timeout;
     let (mut theirs, fault) = {
         let drive = drive.borrow();
@@ -120,7 +141,10 @@ fn close(inner: &Inner) -> std::io::Result<()> {
         if lost {
             return Ok(());
         }
-        (drive.peer_has_closed(), matches!(drive.ended, Some(Ended::Fault(_) | Ended::Idle)))
+        (
+            drive.peer_has_closed(),
+            matches!(drive.ended, Some(Ended::Fault(_) | Ended::Idle)),
+        )
     };
     let mut ours = false;
     loop {

@@ -147,9 +147,9 @@ where
 }
 
 impl AcceptKey {
-    /// From the value of Sec-WebSocket-Key. 4.2.2: "concatenating the value of the |Sec-WebSocket-Key| header
-    /// field in the client's handshake with the string "258EAFA5-E914-47DA-95CA-C5AB0DC85B11", taking the SHA-1
-    /// hash of this concatenated value [...] and base64-encoding".
+    /// From the value of Sec-WebSocket-Key. 4.2.2: "constructed by concatenating /key/ [...] with the string
+    /// "258EAFA5-E914-47DA-95CA-C5AB0DC85B11", taking the SHA-1 hash of this concatenated value to obtain a
+    /// 20-byte value and base64-encoding [...] this 20-byte hash".
     pub fn derive(key: &[u8]) -> AcceptKey {
         let digest = Sha1::new().chain_update(key).chain_update(GUID).finalize();
         let mut encoded = [b'='; 28];
@@ -188,7 +188,9 @@ impl Refusal {
             Refusal::Method => Some(("allow", "GET")),
             // RFC 9110 15.5.22: "The server MUST send an Upgrade header field in a 426 response".
             Refusal::HttpVersion | Refusal::NoUpgrade => Some(("upgrade", "websocket")),
-            // RFC 6455 4.4: "the server MUST respond with [...] |Sec-WebSocket-Version|".
+            // RFC 6455 4.2.2: "an appropriate HTTP error code (such as 426 Upgrade Required) and a
+            // |Sec-WebSocket-Version| header field indicating the version(s) the server is capable of
+            // understanding".
             Refusal::Version => Some(("sec-websocket-version", "13")),
             Refusal::Body | Refusal::Key | Refusal::Protocols | Refusal::Extensions => None,
         }
