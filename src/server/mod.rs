@@ -2,19 +2,19 @@
 //!
 //! `App` is what a user builds; `BuiltApp` is the same, checked and shared by all connections. Nothing in those parts
 //! does I/O: a request goes in, an answer (or a prepared WebSocket session) comes out.
-pub mod answer;
-pub mod app;
+pub(crate) mod answer;
+pub(crate) mod app;
 pub(crate) mod built_app;
 pub(crate) mod endpoint;
-pub mod extract;
-pub mod handler;
-pub mod middleware;
+pub(crate) mod extract;
+pub(crate) mod handler;
+pub(crate) mod middleware;
 pub(crate) mod params;
 pub(crate) mod pattern;
-pub mod request;
+pub(crate) mod request;
 pub(crate) mod router;
-pub mod session_handler;
+pub(crate) mod session_handler;
 pub(crate) mod upgrade;
-pub mod ws_handler;
-pub mod ws_route;
-pub mod ws_session_stub;
+pub(crate) mod ws_handler;
+pub(crate) mod ws_route;
+pub(crate) mod ws_session_stub;
