@@ -57,16 +57,17 @@ pub use crate::outbox::SendStatus;
 pub use crate::rt::{BlockingError, blocking, sleep, yield_now};
 pub use crate::server::answer::{Html, IntoResponse, Redirect};
 pub use crate::server::app::App;
+pub use crate::server::counters::ServerCounters;
 pub use crate::server::extract::{
     Bearer, BuildContext, Cookies, Ext, FromRequest, Headers, Json, Path, Peer, Query, Rejection, State,
 };
+pub use crate::server::handle::ServerHandle;
 pub use crate::server::handler::Handler;
 pub use crate::server::middleware::{Middleware, Next};
 pub use crate::server::request::{BodyError, Request};
 pub use crate::server::session_handler::{IntoSessionEnd, SessionEnd, SessionHandler};
 pub use crate::server::ws_handler::{WsFactory, WsHandler};
 pub use crate::server::ws_route::{IntoWsRoute, WsRoute};
-pub use crate::server::{ServerCounters, ServerHandle};
 pub use crate::session::{Sender, Session, SessionRef};
 pub use ::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 pub use bytes::Bytes;

@@ -18,7 +18,10 @@ pub(crate) fn run(upgraded: Box<Upgraded>, peer: SocketAddr, seat: &Seat, shared
 
 /// Not inlined, so that what is only needed to begin doesn't stay on the stack for the session's life.
 #[inline(never)]
-#[allow(clippy::boxed_local, reason = "unboxed by the caller it would lie in a frame that stays")]
+#[allow(
+    clippy::boxed_local,
+    reason = "unboxed by the caller it would lie in a frame that stays"
+)]
 fn start(upgraded: Box<Upgraded>, peer: SocketAddr, seat: &Seat, shared: &Shared) -> Start {
     let Upgraded {
         stream,

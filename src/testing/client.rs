@@ -71,18 +71,34 @@ impl Client {
         peer.send(Self::request(&to.to_string(), path, headers));
         let mut answer = peer.answer_head();
         if answer.status != 101 {
-            if let Some(length) = answer.header("content-length").and_then(|length| length.parse().ok()) {
+            if let Some(length) = answer
+                .header("content-length")
+                .and_then(|length| length.parse().ok())
+            {
                 answer.body = peer.take(length);
             }
             return Err(Box::new(answer));
         }
         let accept = greenroom_ws::AcceptKey::derive(KEY.as_bytes());
-        assert_eq!(answer.header("sec-websocket-accept"), Some(accept.as_str()), "RFC 6455 section 4.1");
-        assert_eq!(answer.header("sec-websocket-extensions"), None, "none was offered");
+        assert_eq!(
+            answer.header("sec-websocket-accept"),
+            Some(accept.as_str()),
+            "RFC 6455 section 4.1"
+        );
+        assert_eq!(
+            answer.header("sec-websocket-extensions"),
+            None,
+            "none was offered"
+        );
         let subprotocol = answer.header("sec-websocket-protocol").map(str::to_owned);
         // As much as a server may send: tests bound themselves.
         let protocol = Protocol::new(Role::Client, Limits::new(1 << 30));
-        Ok(Self { peer, protocol, subprotocol, received: VecDeque::new() })
+        Ok(Self {
+            peer,
+            protocol,
+            subprotocol,
+            received: VecDeque::new(),
+        })
     }
 
     /// The text of an upgrade request, for tests that send more in the same packet.
@@ -119,7 +135,11 @@ impl Client {
     /// If the connection has failed.
     pub fn send(&mut self, message: impl Into<Message>) {
         let message = message.into();
-        let opcode = if message.is_text() { OpCode::Text } else { OpCode::Binary };
+        let opcode = if message.is_text() {
+            OpCode::Text
+        } else {
+            OpCode::Binary
+        };
         self.send_frame(opcode, true, message.as_bytes());
     }
 
@@ -147,7 +167,9 @@ impl Client {
             if let Some(received) = self.received.pop_front() {
                 return received;
             }
-            let Some(mut bytes) = self.peer.some() else { return Received::End };
+            let Some(mut bytes) = self.peer.some() else {
+                return Received::End;
+            };
             self.take_in(&mut bytes);
         }
     }

@@ -75,7 +75,11 @@ impl Peer {
     pub fn try_connect(to: impl Into<SocketAddr>) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&to.into(), PATIENCE)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, patience: PATIENCE, unread: Vec::new() })
+        Ok(Self {
+            stream,
+            patience: PATIENCE,
+            unread: Vec::new(),
+        })
     }
 
     /// Sets how long every later wait may take.
@@ -124,7 +128,11 @@ impl Peer {
     pub fn take(&mut self, count: usize) -> Vec<u8> {
         let until = Instant::now() + self.patience;
         while self.unread.len() < count {
-            assert!(self.more(until).expect("the connection holds"), "the stream ended early: {}", self.shown());
+            assert!(
+                self.more(until).expect("the connection holds"),
+                "the stream ended early: {}",
+                self.shown()
+            );
         }
         self.unread.drain(..count).collect()
     }
@@ -152,7 +160,10 @@ impl Peer {
     pub fn take_until(&mut self, mark: &str) -> Vec<u8> {
         let until = Instant::now() + self.patience;
         loop {
-            let found = self.unread.windows(mark.len()).position(|window| window == mark.as_bytes());
+            let found = self
+                .unread
+                .windows(mark.len())
+                .position(|window| window == mark.as_bytes());
             if let Some(at) = found {
                 return self.unread.drain(..at + mark.len()).collect();
             }
@@ -213,7 +224,11 @@ impl Peer {
         let head = String::from_utf8(self.take_until("\r\n\r\n")).expect("a head of text");
         let head = head.trim_end().to_owned();
         let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-        Answer { status: status.unwrap_or_else(|| panic!("no status line: {head:?}")), head, body: Vec::new() }
+        Answer {
+            status: status.unwrap_or_else(|| panic!("no status line: {head:?}")),
+            head,
+            body: Vec::new(),
+        }
     }
 
     fn answer_with(&mut self, mut answer: Answer) -> Answer {
@@ -251,7 +266,9 @@ impl Peer {
     /// # Panics
     /// If the socket refuses the option.
     pub fn reset(self) {
-        SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).expect("a socket option");
+        SockRef::from(&self.stream)
+            .set_linger(Some(Duration::ZERO))
+            .expect("a socket option");
     }
 
     /// Reads once more; false at the end of the stream.
@@ -270,7 +287,9 @@ impl Peer {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // The two names of a passed SO_RCVTIMEO.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    Err(io::ErrorKind::TimedOut.into())
+                }
                 Err(error) => Err(error),
             };
         }

@@ -27,7 +27,12 @@ impl TestServer {
     pub fn start_with(app: App, config: Config) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let shutdown = config.shutdown.min(Duration::from_secs(1));
-        let config = Config { address, handle_signals: false, shutdown, ..config };
+        let config = Config {
+            address,
+            handle_signals: false,
+            shutdown,
+            ..config
+        };
         match app.start(config) {
             Ok(handle) => Self { handle: Some(handle) },
             Err(error) => panic!("the test server doesn't start: {error}"),
