@@ -1,0 +1,5 @@
+//! stub
+/// x
+pub fn main() -> std::process::ExitCode {
+    0.into()
+}
