@@ -33,7 +33,10 @@ pub struct EchoLoop<'a> {
     slots: Vec<Slot>,
     wanted: usize,
     opening: usize,
+    /// Whether a time-out can befall open connections.
     echoing: bool,
+    /// Whether each echo is followed by the next message.
+    repeat: bool,
     events: Vec<Event>,
     buffer: Vec<u8>,
     next_check: Instant,
@@ -56,6 +59,7 @@ impl<'a> EchoLoop<'a> {
             wanted,
             opening: 0,
             echoing: false,
+            repeat: true,
             events: Vec::new(),
             buffer: vec![0; BUFFER],
             next_check: Instant::now() + Duration::from_secs(1),
@@ -101,6 +105,24 @@ impl<'a> EchoLoop<'a> {
         }
     }
 
+    /// Has each open connection echo one message of `plan`, and leaves it idle.
+    ///
+    /// # Errors
+    /// The first failure of a connection since the loop began, or of epoll.
+    pub fn echo_once(&mut self, plan: &'a Plan) -> Result<(), Failure> {
+        (self.plan, self.repeat) = (plan, false);
+        self.start();
+        let mut left = self.wanted as u64;
+        while left > 0 {
+            left = left.saturating_sub(self.turn()?);
+            if let Some((failure, _)) = self.failures.iter().next() {
+                return Err(failure.clone());
+            }
+        }
+        self.echoing = false;
+        Ok(())
+    }
+
     /// Echoes until `until`, or until no connection is left, and returns how many messages came back.
     ///
     /// # Errors
@@ -132,7 +154,9 @@ impl<'a> EchoLoop<'a> {
                     messages += 1;
                     // Neighbours and successive messages differ.
                     self.slots[index].echoed += 1;
-                    self.send(index, index.wrapping_add(self.slots[index].echoed), now);
+                    if self.repeat {
+                        self.send(index, index.wrapping_add(self.slots[index].echoed), now);
+                    }
                 }
                 Err(failure) => self.fail(index, failure),
             }
