@@ -174,7 +174,7 @@ impl Ws {
                 "schema": "greenroom-loadtest/ws/1", "url": self.url, "connections": self.connections,
                 "open_at_end": open, "threads": self.threads, "size": self.size, "binary": self.binary,
                 "seconds": elapsed, "messages": latency.count(), "messages_per_second": rate,
-                "latency_ms": percentiles, "generator_busy": busy, "errors": errors, "verdict": verdict.sentence(),
+                "latency_ms": (latency.count() > 0).then_some(percentiles), "generator_busy": busy, "errors": errors, "verdict": verdict.sentence(),
             });
             println!("{report:#}");
             return verdict;
@@ -185,12 +185,15 @@ impl Ws {
             self.url, self.connections, kind, self.size
         );
         println!("messages    {} in {elapsed:.2} s   {rate:.0}/s", latency.count());
-        print!("latency ms ");
-        latency
-            .percentiles()
-            .iter()
-            .for_each(|(name, value)| print!(" {name} {value:.3} "));
-        println!("\ngenerator   busiest thread {:.0} % of a core", busy * 100.0);
+        if latency.count() > 0 {
+            print!("latency ms ");
+            latency
+                .percentiles()
+                .iter()
+                .for_each(|(name, value)| print!(" {name} {value:.3} "));
+            println!();
+        }
+        println!("generator   busiest thread {:.0} % of a core", busy * 100.0);
         failures
             .iter()
             .for_each(|(cause, count)| println!("error       {cause}: {count}"));

@@ -33,7 +33,7 @@ Sec-WebSocket-Key: {KEY}\r\n",
 /// Checks an answer: how many bytes its head took, or `None` while it is incomplete.
 ///
 /// # Errors
-/// Why it opens no session. A refusal is told from its status line even before the head is complete.
+/// Why it opens no session.
 pub fn check(answer: &[u8]) -> Result<Option<usize>, Failure> {
     let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else {
         return if answer.len() > MAX_ANSWER {

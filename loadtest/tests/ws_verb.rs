@@ -130,6 +130,7 @@ fn nobody_listening_is_refused() {
         (status, &report["errors"]),
         (4, &serde_json::json!({ "refused": 2 }))
     );
+    assert!(report["latency_ms"].is_null(), "a latency was invented: {report}");
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::quantity::{count, duration};
 /// Caches, branch predictors and the server's pools are warm after it.
 const WARM_UP: Duration = Duration::from_secs(1);
 
+/// The spread of ratios that a quiet machine stays under.
+const QUIET: f64 = 0.03;
+
 #[derive(Args)]
 pub(super) struct Speed {
     /// Which routes
@@ -79,6 +82,12 @@ impl Speed {
                     "{:14} median {middle:.3}  ({least:.3} to {most:.3})",
                     route.path()
                 );
+                if most - least > QUIET {
+                    println!(
+                        "{:14} spread over {QUIET}: the machine was not quiet, measure again",
+                        route.path()
+                    );
+                }
             }
             results.push(
                 json!({ "route": route.path(), "pairs": pairs, "median": middle, "min": least, "max": most }),
