@@ -1,7 +1,8 @@
 //! An application on a free port, stopped when dropped.
 
 use crate::config::Config;
-use crate::server::{App, ServerHandle};
+use crate::server::app::App;
+use crate::server::handle::ServerHandle;
 use std::net::SocketAddr;
 use std::time::Duration;
 
