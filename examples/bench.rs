@@ -33,10 +33,10 @@ fn main() -> Result<()> {
         .get("/null", || Response::new(StatusCode::OK))
         .group("/null-filtered", |routes| {
             routes
-                .layer(pass_on)
-                .layer(pass_on)
-                .layer(pass_on)
                 .get("", || Response::new(StatusCode::OK))
+                .layer(pass_on)
+                .layer(pass_on)
+                .layer(pass_on)
         })
         .get("/json", json)
         .ws("/ws", echo)

@@ -35,10 +35,15 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 fn main() -> Result<()> {
     let rooms = Rooms::new();
     App::new()
-        .layer(secured)
-        .get("/", || file("text/html; charset=utf-8", include_str!("index.html")))
-        .get("/chat.js", || file("text/javascript; charset=utf-8", include_str!("chat.js")))
-        .get("/chat.css", || file("text/css; charset=utf-8", include_str!("chat.css")))
+        .get("/", || {
+            file("text/html; charset=utf-8", include_str!("index.html"))
+        })
+        .get("/chat.js", || {
+            file("text/javascript; charset=utf-8", include_str!("chat.js"))
+        })
+        .get("/chat.css", || {
+            file("text/css; charset=utf-8", include_str!("chat.css"))
+        })
         .get("/icon.svg", || file("image/svg+xml", include_str!("icon.svg")))
         .ws(
             "/rooms/{room}",
@@ -46,6 +51,7 @@ fn main() -> Result<()> {
                 visit(&rooms, &session, &room, visitor.name)
             },
         )
+        .layer(secured)
         .serve(Config::from_env()?)
 }
 

@@ -42,17 +42,32 @@ impl Rooms {
 
     /// Lets a session into a room: it is welcomed, sees the history, then everything new. It leaves when the answer
     /// is dropped. `Err` in the inner result is a sentence for the person who wanted in.
-    pub fn join(&self, session: &Session, room: &RoomName, name: Name) -> Result<Result<Membership, &'static str>> {
+    pub fn join(
+        &self,
+        session: &Session,
+        room: &RoomName,
+        name: Name,
+    ) -> Result<Result<Membership, &'static str>> {
         let Some(room) = self.room(&room.0) else {
             return Ok(Err("There are too many rooms; try one that exists."));
         };
         let id = self.next_member.fetch_add(1, Ordering::Relaxed);
-        session.send(&Event::Welcome { member: id, room: room.speech.name() })?;
-        let subscriptions = [room.speech.subscribe_with_history(session)?, room.presence.subscribe(session)?];
+        session.send(&Event::Welcome {
+            member: id,
+            room: room.speech.name(),
+        })?;
+        let subscriptions = [
+            room.speech.subscribe_with_history(session)?,
+            room.presence.subscribe(session)?,
+        ];
         if !room.enter(id, name) {
             return Ok(Err("This room is full."));
         }
-        Ok(Ok(Membership { id, room, _subscriptions: subscriptions }))
+        Ok(Ok(Membership {
+            id,
+            room,
+            _subscriptions: subscriptions,
+        }))
     }
 
     /// The room of that name, opened if need be; an empty one gives way when there are too many.
@@ -63,7 +78,10 @@ impl Rooms {
         }
         if open.len() >= MAX_ROOMS {
             // The map's own reference is the only one when nobody is inside or on the way in.
-            let empty = open.iter().find(|(_, room)| Arc::strong_count(room) == 1).map(|(name, _)| name.clone())?;
+            let empty = open
+                .iter()
+                .find(|(_, room)| Arc::strong_count(room) == 1)
+                .map(|(name, _)| name.clone())?;
             open.remove(&empty);
         }
         let room = Arc::new(Room {
@@ -97,11 +115,18 @@ impl Room {
 
 /// The name, or, where another member has it already, the name with a number.
 fn free_name(members: &[Member], id: u64, name: String) -> String {
-    let taken = |wanted: &str| members.iter().any(|member| member.id != id && member.name == wanted);
+    let taken = |wanted: &str| {
+        members
+            .iter()
+            .any(|member| member.id != id && member.name == wanted)
+    };
     if !taken(&name) {
         return name;
     }
-    (2..).map(|number| format!("{name} ({number})")).find(|other| !taken(other)).expect("members are fewer than numbers")
+    (2..)
+        .map(|number| format!("{name} ({number})"))
+        .find(|other| !taken(other))
+        .expect("members are fewer than numbers")
 }
 
 /// One session's place in a room.
@@ -116,10 +141,22 @@ impl Membership {
     pub fn say(&self, id: &MessageId, text: &Speech) {
         let name = {
             let members = self.room.members.lock();
-            members.iter().find(|member| member.id == self.id).map(|member| member.name.clone()).unwrap_or_default()
+            members
+                .iter()
+                .find(|member| member.id == self.id)
+                .map(|member| member.name.clone())
+                .unwrap_or_default()
         };
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        let said = Event::Said { id: &id.0, member: self.id, name: &name, text: &text.0, at };
+        let at = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_millis() as u64);
+        let said = Event::Said {
+            id: &id.0,
+            member: self.id,
+            name: &name,
+            text: &text.0,
+            at,
+        };
         self.room.speech.publish(Message::from(&said));
     }
 

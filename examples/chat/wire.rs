@@ -76,10 +76,23 @@ impl Command {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Event<'a> {
-    Welcome { member: u64, room: &'a str },
-    Said { id: &'a str, member: u64, name: &'a str, text: &'a str, at: u64 },
-    Members { members: &'a [Member] },
-    Refused { reason: &'a str },
+    Welcome {
+        member: u64,
+        room: &'a str,
+    },
+    Said {
+        id: &'a str,
+        member: u64,
+        name: &'a str,
+        text: &'a str,
+        at: u64,
+    },
+    Members {
+        members: &'a [Member],
+    },
+    Refused {
+        reason: &'a str,
+    },
 }
 
 /// One person in a room.
