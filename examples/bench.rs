@@ -27,7 +27,7 @@ fn main() -> Result<()> {
         ..Config::default()
     };
     let fan = Hub::new().topic("fan");
-    App::new()
+    let server = App::new()
         .any("/", |body: Bytes| Response::bytes(body))
         .get("/plaintext", || Response::text("Hello, World!"))
         .get("/null", || Response::new(StatusCode::OK))
@@ -48,7 +48,10 @@ fn main() -> Result<()> {
             }
             Ok(())
         })
-        .serve(config.with_env()?)
+        .start(config.with_env()?)?;
+    println!("bench: {}", server.start_line());
+    server.wait();
+    Ok(())
 }
 
 fn pass_on(request: &mut Request, next: Next<'_>) -> Response {

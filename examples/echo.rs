@@ -7,7 +7,10 @@
 use greenroom::{App, Config, Result, Session};
 
 fn main() -> Result<()> {
-    App::new().ws("/ws", echo).serve(Config::from_env()?)
+    let server = App::new().ws("/ws", echo).start(Config::from_env()?)?;
+    println!("echo: {}", server.start_line());
+    server.wait();
+    Ok(())
 }
 
 fn echo(session: Session) -> Result<()> {

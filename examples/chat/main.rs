@@ -34,7 +34,7 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 
 fn main() -> Result<()> {
     let rooms = Rooms::new();
-    App::new()
+    let server = App::new()
         .get("/", || {
             file("text/html; charset=utf-8", include_str!("index.html"))
         })
@@ -52,7 +52,10 @@ fn main() -> Result<()> {
             },
         )
         .layer(secured)
-        .serve(Config::from_env()?)
+        .start(Config::from_env()?)?;
+    println!("chat: {}", server.start_line());
+    server.wait();
+    Ok(())
 }
 
 #[derive(Deserialize)]
