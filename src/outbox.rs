@@ -122,7 +122,9 @@ struct Queue {
     /// Entries that the flush in progress is writing; they must stay where they are.
     in_flight: usize,
     /// The newest ping's payload, still to be answered (RFC 6455 section 5.5.3 asks for no more).
-    pong: Option<EncodedFrame>,
+    pong: Option<Entry>,
+    /// Where the flush in progress has put a pong among the entries.
+    pong_at: Option<usize>,
     close: Option<EncodedFrame>,
     close_code: Option<CloseCode>,
     phase: Phase,
@@ -196,6 +198,7 @@ impl Outbox {
             begun: 0,
             in_flight: 0,
             pong: None,
+            pong_at: None,
             close: None,
             close_code: None,
             phase: Phase::Open,
@@ -252,7 +255,7 @@ impl Outbox {
     pub(crate) fn pong(&self, payload: &[u8]) {
         let mut queue = self.queue.lock();
         if queue.phase == Phase::Open {
-            queue.pong = Some(EncodedFrame::pong(payload));
+            queue.pong = Some(Entry::shared(&EncodedFrame::pong(payload)));
         }
     }
 
@@ -285,8 +288,16 @@ impl Outbox {
         queue.phase = Phase::Gone;
         queue.entries = VecDeque::new();
         queue.cost = 0;
+        queue.begun = 0;
+        queue.in_flight = 0;
         queue.pong = None;
+        queue.pong_at = None;
         queue.close = None;
+    }
+
+    /// True once the socket has failed or is gone.
+    pub(crate) fn is_lost(&self) -> bool {
+        !self.is_open() && self.queue.lock().phase == Phase::Gone
     }
 
     /// True unless a Close is queued or sent or the socket is gone.
@@ -306,7 +317,14 @@ impl Outbox {
 
     /// True while more waits than the bound allows, or as much: the moment to stop reading.
     pub(crate) fn is_full(&self) -> bool {
-        self.queue.lock().cost >= self.limit
+        let cost = self.queue.lock().cost;
+        cost > 0 && cost >= self.limit
+    }
+
+    /// True if a message of the session's own would be admitted, or refused for good.
+    pub(crate) fn takes(&self, entry: &Entry) -> bool {
+        let queue = self.queue.lock();
+        queue.phase != Phase::Open || queue.cost == 0 || queue.cost_with(entry) <= self.limit
     }
 
     /// How much more fits, in the measure of [`cost_of`].
@@ -317,8 +335,12 @@ impl Outbox {
     /// Hands the kernel what it takes. Owner worker only; never parks.
     ///
     /// # Errors
-    /// The socket's, after which nothing more can be sent.
+    /// The socket's, after which nothing more can be sent: the outbox is [lost](Self::is_lost).
     pub(crate) fn flush(&self, stream: &Stream) -> io::Result<Flushed> {
+        self.flush_to(stream).inspect_err(|_| self.shut())
+    }
+
+    fn flush_to(&self, stream: &Stream) -> io::Result<Flushed> {
         BATCH.with_borrow_mut(|copied| {
             loop {
                 let payload = match self.gather(copied) {
@@ -364,8 +386,9 @@ impl Outbox {
         // Control frames may stand between messages, never inside a frame: behind the begun one, before the others.
         let place = usize::from(queue.begun > 0);
         if let Some(pong) = queue.pong.take() {
-            queue.cost += pong.as_bytes().len() + ENTRY_COST;
-            queue.entries.insert(place, Entry::shared(&pong));
+            queue.cost += pong.len() + ENTRY_COST;
+            queue.entries.insert(place, pong);
+            queue.pong_at = Some(place);
         }
         if let Some(close) = queue.close.take() {
             queue.cost += close.as_bytes().len() + ENTRY_COST;
@@ -405,6 +428,7 @@ impl Outbox {
         queue.in_flight = 0;
         self.blocked.store(blocked, Ordering::Relaxed);
         let mut left = queue.begun + bytes;
+        let mut popped = 0;
         while let Some(front) = queue.entries.front() {
             let len = front.len();
             if left < len {
@@ -413,8 +437,20 @@ impl Outbox {
             left -= len;
             queue.cost -= len + ENTRY_COST;
             queue.entries.pop_front();
+            popped += 1;
         }
         queue.begun = left;
+        // A pong of which nothing went out makes place for newer ones again: one waits at most, however many pings
+        // come from a peer that doesn't read.
+        let unsent = queue.pong_at.take().and_then(|at| at.checked_sub(popped));
+        if let Some(at) = unsent
+            && (at > 0 || left == 0)
+            && !queue.abandoned
+            && let Some(entry) = queue.entries.remove(at)
+        {
+            queue.cost -= entry.len() + ENTRY_COST;
+            queue.pong.get_or_insert(entry);
+        }
         if queue.abandoned {
             queue.drop_unbegun();
         }

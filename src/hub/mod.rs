@@ -123,7 +123,7 @@ impl Registry {
         if slot.live.strong_count() > 0 || slot.idle.is_some() {
             return;
         }
-        if !state.has_history() {
+        if !slot.state.has_history() {
             forgotten.extend(topics.by_name.remove(&state.name));
             return;
         }

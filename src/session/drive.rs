@@ -14,6 +14,7 @@ use super::shared::{SessionSettings, Shared};
 use crate::net::buffer::{Filled, ReadBuffer};
 use crate::net::drain::Drain;
 use crate::net::stream::Stream;
+use crate::outbox::Flushed;
 use greenroom_ws::{CloseCode, CloseFrame, Event, Limits, Message, Protocol, ProtocolError, Role};
 use std::io;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ const IDLE_CHECKS: u32 = 4;
 /// Pings that may come at once, and then per second, before the session is closed with 1008.
 const PING_BURST: u32 = 100;
 const PINGS_PER_SECOND: u32 = 10;
+/// Reads after the end before others get their turn.
+const LINGER_READS: u32 = 16;
 
 /// What to do next.
 pub(super) enum Step {
@@ -35,6 +38,17 @@ pub(super) enum Step {
     Yield,
     /// Nothing more will come; the reason is kept and given again by every later step.
     Ended,
+}
+
+/// What [`Drive::linger`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Linger {
+    /// The peer's Close or the end of the stream: nothing more is to be waited for.
+    Over,
+    /// Nothing now.
+    Drained,
+    /// There may be more at once.
+    More,
 }
 
 /// Why a session has ended, as its handler is told.
@@ -86,7 +100,11 @@ impl Drive {
             buffer,
             ended: None,
             drain,
-            idle_check: (!idle_every.is_zero()).then(|| Instant::now() + idle_every),
+            idle_check: if idle_every.is_zero() {
+                None
+            } else {
+                Instant::now().checked_add(idle_every)
+            },
             idle_every,
             silent_checks: 0,
             heard: true,
@@ -111,7 +129,8 @@ impl Drive {
                 .outbox
                 .close(Some(CloseCode::GOING_AWAY), "the server is stopping");
         }
-        if !shared.outbox.is_open() {
+        // What came before the connection failed is still handed out.
+        if !shared.outbox.is_open() && !shared.outbox.is_lost() {
             let too_slow = shared.outbox.close_code() == Some(CloseCode::TRY_AGAIN_LATER);
             return self.end(if too_slow { Ended::TooSlow } else { Ended::Here });
         }
@@ -119,11 +138,15 @@ impl Drive {
             shared.flush_at_park();
         }
         loop {
-            if self.holds_when_full && shared.outbox.is_full() {
-                shared.flush_at_park();
+            // Written out here rather than at the park: if the socket takes it all no event will come.
+            if self.holds_when_full
+                && shared.outbox.is_full()
+                && let Ok(Flushed::Blocked) = shared.outbox.flush(stream)
+                && shared.outbox.is_full()
+            {
                 return self.wait();
             }
-            while !self.buffer.is_empty() {
+            while !self.buffer.is_empty() && self.busy <= self.burst {
                 self.busy += 1;
                 match self.decode(shared) {
                     Ok(Some(message)) => return Step::Message(message),
@@ -145,6 +168,7 @@ impl Drive {
                     self.heard = true;
                     self.busy += 1;
                 }
+                Ok(Filled::Nothing) if shared.outbox.is_lost() => return self.end(Ended::Lost),
                 Ok(Filled::Nothing) => return self.wait(),
                 Ok(Filled::End) | Err(_) => return self.end(Ended::Lost),
                 // The protocol takes all there is: the buffer is empty here.
@@ -153,12 +177,13 @@ impl Drive {
         }
     }
 
-    /// After the end: takes what the peer still sends and drops it. True when there is nothing more to wait for.
+    /// After the end: takes some of what the peer still sends and drops it. A peer that sends without end must not keep
+    /// the worker, so this comes back after a few reads, to be called again.
     ///
     /// # Errors
     /// The connection has failed.
-    pub(super) fn linger(&mut self, stream: &Stream) -> io::Result<bool> {
-        loop {
+    pub(super) fn linger(&mut self, stream: &Stream) -> io::Result<Linger> {
+        for _ in 0..LINGER_READS {
             while !self.buffer.is_empty() {
                 let step = self.protocol.decode(self.buffer.unread_mut());
                 // A fault after our Close is no news: only the end of the stream matters then.
@@ -166,23 +191,29 @@ impl Drive {
                 let consumed = step.consumed;
                 self.buffer.consume(consumed);
                 if closed {
-                    return Ok(true);
+                    return Ok(Linger::Over);
                 }
             }
             match self.buffer.fill(stream)? {
                 Filled::Bytes(_) => {}
                 Filled::Nothing => {
                     self.buffer.park();
-                    return Ok(false);
+                    return Ok(Linger::Drained);
                 }
-                Filled::End | Filled::Full => return Ok(true),
+                Filled::End | Filled::Full => return Ok(Linger::Over),
             }
         }
+        Ok(Linger::More)
     }
 
     /// Our Close has gone out: data is ignored from here on (RFC 6455 section 5.5.1).
     pub(super) fn close_sent(&mut self) {
         self.protocol.close_sent();
+    }
+
+    /// True if the server's stop has used up its budget: nothing is waited for any more.
+    pub(super) fn is_dropping(&self) -> bool {
+        self.drain.is_dropping()
     }
 
     /// True if the peer's Close has come.
@@ -245,7 +276,7 @@ impl Drive {
         } else {
             self.silent_checks + 1
         };
-        self.idle_check = Some(now + self.idle_every);
+        self.idle_check = now.checked_add(self.idle_every);
         u32::from(self.silent_checks) >= IDLE_CHECKS
     }
 }

@@ -36,6 +36,8 @@ impl Inner {
             timed_out = false;
             match step {
                 Step::Message(message) => return Some(message),
+                // While the thread unwinds no wait parks: a destructor that receives would go round for ever.
+                Step::Wait { .. } | Step::Yield if std::thread::panicking() => return None,
                 Step::Wait { until } => timed_out = self.stream.wait(until).timed_out,
                 Step::Yield => rt::yield_now(),
                 Step::Ended => return None,
@@ -120,28 +122,32 @@ impl Session {
                 }
                 Err(back) => entry = back,
             }
-            self.make_room()?;
+            self.make_room(&entry)?;
         }
     }
 
     fn flush(&self) -> Result<Flushed> {
-        Ok(self.inner.shared.outbox.flush(&self.inner.stream)?)
+        let flushed = self.inner.shared.outbox.flush(&self.inner.stream);
+        flushed.map_err(|_| Error::closed(None))
     }
 
-    /// Writes the outbox out until it isn't full any more.
+    /// Writes the outbox out until `entry` fits or the session is closing.
     #[cold]
-    fn make_room(&self) -> Result<()> {
+    fn make_room(&self, entry: &Entry) -> Result<()> {
         let Inner {
             shared,
             stream,
             settings,
             ..
         } = &*self.inner;
-        let mut until = Instant::now() + settings.stall_timeout;
-        while self.flush()? == Flushed::Blocked && shared.outbox.is_full() {
-            let wake = stream.wait(Some(until));
+        let mut until = Instant::now().checked_add(settings.stall_timeout);
+        while self.flush()? == Flushed::Blocked && !shared.outbox.takes(entry) {
+            if self.inner.drive.borrow().is_dropping() {
+                return Err(Error::closed(Some(CloseCode::GOING_AWAY)));
+            }
+            let wake = stream.wait(until);
             if wake.writable {
-                until = Instant::now() + settings.stall_timeout;
+                until = Instant::now().checked_add(settings.stall_timeout);
             } else if wake.timed_out {
                 shared.outbox.abandon(CloseCode::TRY_AGAIN_LATER, "too slow");
                 return Err(Error::closed(Some(CloseCode::TRY_AGAIN_LATER)));
@@ -210,15 +216,12 @@ impl SessionRef {
     /// Sends a message without ever waiting. In a callback this is the session's own send; while its outbox is full
     /// the session's input is not read, so that an echoing handler doesn't fill it further.
     pub fn send(&self, message: impl Into<Message>) -> SendStatus {
-        let status = self.shared.outbox.push(Entry::message(message.into()));
-        if status != SendStatus::Closed {
-            if rt::is_green() && rt::worker() == Some(self.shared.worker()) {
-                self.shared.flush_at_park();
-            } else {
-                self.shared.ring();
-            }
+        let entry = Entry::message(message.into());
+        if rt::is_green() && rt::worker() == Some(self.shared.worker()) {
+            self.shared.send_here(entry)
+        } else {
+            self.shared.send(entry)
         }
-        status
     }
 
     /// Starts the closing handshake; messages sent before still go out, later ones are refused. The handler's `recv`

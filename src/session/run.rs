@@ -1,6 +1,6 @@
 //! A session's life on its green thread: the handler, then the closing handshake.
 
-use super::drive::{Drive, Ended};
+use super::drive::{Drive, Ended, Linger};
 use super::handle::{Inner, Session};
 use super::shared::{SessionSettings, Shared};
 use crate::error::{Error, Result};
@@ -8,6 +8,7 @@ use crate::net::buffer::ReadBuffer;
 use crate::net::drain::Drain;
 use crate::net::stream::Stream;
 use crate::outbox::Flushed;
+use crate::rt;
 use crate::server::session_handler::{SessionEnd, SessionHandler};
 use crate::server::upgrade::SessionStart;
 use greenroom_ws::CloseCode;
@@ -33,14 +34,23 @@ pub(crate) struct Start {
 /// Runs a session to its very end; when it returns, the socket is closed. True if the handler panicked.
 pub(crate) fn run(start: Start) -> bool {
     let (inner, run) = prepare(start);
+    let _shut = Shut(&inner);
     let panicked = match run {
         SessionStart::Loop(handler) => run_loop(&inner, handler),
         SessionStart::Callback(handler) => run_callbacks(&inner, handler),
     };
     // Whatever happened: the Close handshake as far as the peer takes part, then nobody reaches the socket any more.
     let _ = close(&inner);
-    inner.shared.shut();
     panicked
+}
+
+/// Gives the socket up whatever happens.
+struct Shut<'a>(&'a Inner);
+
+impl Drop for Shut<'_> {
+    fn drop(&mut self) {
+        self.0.shared.shut();
+    }
 }
 
 // A function of its own, and not inlined, so that its locals don't stay on the stack for the session's life.
@@ -90,11 +100,10 @@ fn run_callbacks(inner: &Rc<Inner>, mut handler: Box<dyn SessionHandler>) -> boo
         Some(Ended::ByPeer(frame)) => frame.clone(),
         _ => None,
     };
-    // The handler's destructor is its code too.
-    let end = catch_unwind(AssertUnwindSafe(move || {
-        handler.on_close(close.as_ref());
-        drop(handler);
-    }));
+    let end = catch_unwind(AssertUnwindSafe(|| handler.on_close(close.as_ref())));
+    let panicked = panicked | settle(inner, end.map(Ok));
+    // The handler's destructor is its code too; apart, since a second panic while one unwinds ends the process.
+    let end = catch_unwind(AssertUnwindSafe(move || drop(handler)));
     panicked | settle(inner, end.map(Ok))
 }
 
@@ -102,21 +111,24 @@ fn run_callbacks(inner: &Rc<Inner>, mut handler: Box<dyn SessionHandler>) -> boo
 fn settle(inner: &Inner, end: std::thread::Result<SessionEnd>) -> bool {
     let outbox = &inner.shared.outbox;
     let session = inner.shared.id;
-    match &end {
+    match end {
         Ok(Ok(())) => outbox.close(Some(CloseCode::NORMAL), ""),
         // The handler passes on that the session is over: nothing of its own went wrong.
-        Ok(Err(error)) if is_over(inner, error) => outbox.close(Some(CloseCode::NORMAL), ""),
+        Ok(Err(error)) if is_over(inner, &error) => outbox.close(Some(CloseCode::NORMAL), ""),
         Ok(Err(error)) => {
             tracing::error!(session, %error, "the session's handler failed");
             outbox.close(Some(CloseCode::INTERNAL_ERROR), "");
         }
-        Err(_) => {
+        Err(payload) => {
             // The message is the panic hook's affair.
             tracing::error!(session, "the session's handler panicked");
             outbox.close(Some(CloseCode::INTERNAL_ERROR), "");
+            // What was thrown has a destructor too.
+            let _ = catch_unwind(AssertUnwindSafe(move || drop(payload)));
+            return true;
         }
     }
-    end.is_err()
+    false
 }
 
 /// True if `error` is what `recv` or `send` of this very session answer at its end.
@@ -134,11 +146,13 @@ fn close(inner: &Inner) -> std::io::Result<()> {
         drive,
         settings,
     } = inner;
-    let until = Instant::now() + settings.close_timeout;
+    let until = Instant::now().checked_add(settings.close_timeout);
     let (mut theirs, fault) = {
         let drive = drive.borrow();
         let lost = matches!(drive.ended, Some(Ended::Lost));
         if lost {
+            // A peer that has only finished sending may still read the answers.
+            shared.outbox.flush(stream)?;
             return Ok(());
         }
         (
@@ -157,12 +171,26 @@ fn close(inner: &Inner) -> std::io::Result<()> {
                 stream.shutdown_write()?;
             }
         }
-        theirs = theirs || drive.borrow_mut().linger(stream)?;
-        if ours && theirs {
+        let linger = if theirs {
+            Linger::Drained
+        } else {
+            drive.borrow_mut().linger(stream)?
+        };
+        theirs |= linger == Linger::Over;
+        if (ours && theirs) || shared.outbox.is_lost() {
             return Ok(());
         }
-        if stream.wait(Some(until)).timed_out {
+        if drive.borrow().is_dropping() || until.is_some_and(|until| until <= Instant::now()) {
+            if !ours {
+                // Or the system would go on keeping what the peer doesn't take.
+                stream.reset_on_close();
+            }
             return Ok(());
+        }
+        if linger == Linger::More {
+            rt::yield_now();
+        } else {
+            stream.wait(until);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::handle::SessionRef;
 use crate::net::stream::Stream;
-use crate::outbox::{Entry, Flushed, Outbox, SendStatus};
+use crate::outbox::{Entry, FLUSH_MARK, Flushed, Outbox, SendStatus};
 use crate::rt::{self, Green, Owned, Rung};
 use greenroom_ws::{CloseCode, EncodedFrame};
 use std::net::SocketAddr;
@@ -74,6 +74,24 @@ impl Shared {
         if status != SendStatus::Closed {
             self.ring();
         }
+        status
+    }
+
+    /// Pushes on the session's own worker, where what waits can be written out before the outbox is found full.
+    pub(crate) fn send_here(self: &Arc<Self>, entry: Entry) -> SendStatus {
+        let status = match self.outbox.try_push(entry) {
+            Ok((SendStatus::Closed, _)) => return SendStatus::Closed,
+            Ok((status, cost)) if cost >= FLUSH_MARK && !self.outbox.is_blocked() => {
+                self.flush();
+                return status;
+            }
+            Ok((status, _)) => status,
+            Err(back) => {
+                self.flush();
+                self.outbox.push(back)
+            }
+        };
+        self.flush_at_park();
         status
     }
 
