@@ -472,3 +472,6 @@ enum Gathered {
         skip: usize,
     },
 }
+
+#[cfg(test)]
+mod tests;
