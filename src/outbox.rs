@@ -128,7 +128,7 @@ struct Queue {
     close: Option<EncodedFrame>,
     close_code: Option<CloseCode>,
     phase: Phase,
-    /// The queued messages were given up: only a frame already begun may still go out before the Close.
+    /// The queued messages were given up during a flush: those that it has not begun are dropped when it is done.
     abandoned: bool,
 }
 
@@ -147,7 +147,7 @@ impl Queue {
     /// Gives up the messages that wait and queues a Close.
     fn close_with(&mut self, code: CloseCode, reason: &str) {
         self.phase = Phase::Closing;
-        self.abandoned = true;
+        self.abandoned = self.in_flight > 0;
         self.pong = None;
         self.close_code = Some(code);
         self.close = Some(EncodedFrame::close(Some(&CloseFrame::new(code, reason))));
@@ -451,7 +451,8 @@ impl Outbox {
             queue.cost -= entry.len() + ENTRY_COST;
             queue.pong.get_or_insert(entry);
         }
-        if queue.abandoned {
+        // Once only: the Close comes among the entries afterwards and must stay.
+        if std::mem::take(&mut queue.abandoned) {
             queue.drop_unbegun();
         }
         if queue.phase == Phase::Closing && queue.entries.is_empty() && queue.close.is_none() {

@@ -131,6 +131,22 @@ fn w32_a_full_outbox_finishes_the_frame_begun_then_closes() {
 }
 
 #[test]
+fn w32_the_close_by_policy_outlasts_short_writes_of_the_frame_begun() {
+    for len in [400, 50_000] {
+        let outbox = Outbox::new(60_000);
+        assert!(outbox.push(message(1, len)).is_accepted());
+        let mut wire = Vec::new();
+        write(&outbox, 100, &mut wire);
+        assert!(outbox.push(message(2, 5_000)).is_accepted());
+        outbox.abandon(CloseCode::TRY_AGAIN_LATER, "too slow");
+        for _ in 0..60 {
+            write(&outbox, 1000.min(len / 4), &mut wire);
+        }
+        assert_eq!(read(wire), [format!("1 x {len}"), "close Some(1013)".into()]);
+    }
+}
+
+#[test]
 fn w32_a_close_by_policy_during_a_write_keeps_what_the_write_has_taken() {
     let outbox = Outbox::new(1000);
     for byte in 1..=3 {
