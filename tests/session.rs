@@ -369,7 +369,8 @@ fn w32_a_peer_that_never_reads_is_closed_with_1013_and_nothing_follows() {
             SendStatus::Sent | SendStatus::Queued => accepted += 1,
             other => break other,
         }
-        std::thread::yield_now();
+        // Slow enough for the worker to write, so that it is the peer who doesn't keep up.
+        std::thread::sleep(Duration::from_micros(500));
     };
     assert_eq!(last, SendStatus::Dropped);
     assert_eq!(sender.send("more"), SendStatus::Closed);
