@@ -3,7 +3,7 @@
 //!
 //! A handler that computes or blocks for long stalls every other connection of its worker. It is named in the log once
 //! and counted; `blocking` is the cure.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "gettid")]
 
 use super::start::all;
 use std::io;

@@ -7,7 +7,8 @@
 //! that keep waking each other could shut the sockets out for good; [`BUDGET`] prevents that.
 
 use super::fd;
-use super::green::{self, Green, Inner};
+use super::green::{Green, Inner};
+use super::spawn;
 use super::start;
 use super::timer::{self, Timers};
 use super::{Rung, watchdog};
@@ -33,7 +34,7 @@ const KEPT: usize = 1024;
 pub(super) enum Entry {
     Rung(Arc<dyn Rung>),
     Wake(Green),
-    Spawn(Box<dyn green::Job>),
+    Spawn(Box<dyn spawn::Job>),
 }
 
 /// What other threads may touch of a worker.
@@ -211,7 +212,7 @@ impl Local {
                 return;
             };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| item.rung())) {
-                green::panicked("an item rung at a park", &*payload);
+                spawn::panicked("an item rung at a park", &*payload);
             }
         }
     }
@@ -233,12 +234,12 @@ impl Local {
             Entry::Wake(green) => green.delivered(),
             Entry::Rung(item) => {
                 if let Err(payload) = catch_unwind(AssertUnwindSafe(|| item.rung())) {
-                    green::panicked("a doorbell item", &*payload);
+                    spawn::panicked("a doorbell item", &*payload);
                 }
             }
             Entry::Spawn(job) => {
                 // The new green thread runs at once, on top of the doorbell, until it first waits.
-                green::run_new(self.worker.index, job);
+                spawn::run_new(self.worker.index, job);
                 check(self);
                 self.running(std::ptr::null());
             }

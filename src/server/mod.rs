@@ -23,12 +23,8 @@ pub(crate) mod pattern;
 pub(crate) mod request;
 pub(crate) mod router;
 pub(crate) mod scratch;
-pub(crate) mod session_handler;
 pub(crate) mod shared;
 pub(crate) mod upgrade;
 pub(crate) mod upgraded;
 pub(crate) mod ws_handler;
 pub(crate) mod ws_route;
-
-pub(crate) use app::App;
-pub(crate) use handle::ServerHandle;
