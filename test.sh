@@ -191,7 +191,7 @@ else
     if [ -n "$full" ]; then
         export GREENROOM_SOAK_SECONDS=${GREENROOM_SOAK_SECONDS:-300}
         step "soak pinned" $((GREENROOM_SOAK_SECONDS * 4 + 900)) tests \
-            cargo test --release --locked --lib --test '*' -- --include-ignored --test-threads=1
+            cargo test --release --locked --lib busy
     fi
 fi
 
