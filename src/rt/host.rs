@@ -156,7 +156,7 @@ fn run<T>(job: impl FnOnce() -> T) -> Result<T, BlockingError> {
 /// [`BlockingError`]; overloaded means that `job` did not run.
 ///
 /// # Panics
-/// In a doorbell item, which must not wait; before [`start`](super::start()).
+/// In a doorbell item, which must not wait; before the first server has been started.
 pub fn blocking<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<T, BlockingError> {
     if !is_green() && worker::local().is_none() {
         return run(job);

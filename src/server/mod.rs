@@ -1,4 +1,4 @@
-//! The server: from an [`App`] with its routes and handlers to answers on connections.
+//! The server: from an [`App`](app::App) with its routes and handlers to answers on connections.
 //!
 //! `App` is what a user builds; `BuiltApp` is the same, checked and shared by all connections. Nothing in those parts
 //! does I/O: a request goes in, an answer (or a prepared WebSocket session) comes out. `handle` starts and stops,

@@ -5,6 +5,7 @@ use super::super::*;
 use super::{HANG, eventually, on_green, pair, runtime};
 use parking_lot::Mutex;
 use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
