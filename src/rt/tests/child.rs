@@ -262,6 +262,11 @@ fn holds_its_worker() {
     assert_eq!(counters().stalls, 0, "a parked green thread holds nothing");
     on_green(0, || std::thread::sleep(Duration::from_millis(600)));
     assert_eq!(counters().stalls, 1);
+    for stalls in 2..4 {
+        eventually("the watchdog sleeps when nothing runs", watchdog::is_asleep);
+        on_green(1, || std::thread::sleep(Duration::from_millis(600)));
+        assert_eq!(counters().stalls, stalls, "a turn wakes it");
+    }
 }
 
 #[test]
