@@ -26,7 +26,8 @@
 //! | module | what is in it | knows |
 //! |---|---|---|
 //! | `server` | [`App`], routes, handlers and extractors, middleware, the acceptor, one connection's HTTP phase | all below |
-//! | `session`, `hub` | a WebSocket conversation, and who gets what is published | `outbox`, `net` |
+//! | `hub` | who gets what is published | `session` and below |
+//! | `session` | a WebSocket conversation | `outbox`, `net` |
 //! | `outbox`, `net` | one session's outgoing queue; sockets as green threads see them | `rt` |
 //! | `rt` | green threads that never change their worker, timers, host threads, signals | nothing of ours |
 //! | `http` | HTTP/1.1 without I/O | nothing of ours |
