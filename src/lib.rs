@@ -26,7 +26,8 @@
 //! | module | what is in it | knows |
 //! |---|---|---|
 //! | `server` | [`App`], routes, handlers and extractors, middleware, the acceptor, one connection's HTTP phase | all below |
-//! | `session`, `hub` | a WebSocket conversation, and who gets what is published | `outbox`, `net` |
+//! | `hub` | who gets what is published | `session` and below |
+//! | `session` | a WebSocket conversation | `outbox`, `net` |
 //! | `outbox`, `net` | one session's outgoing queue; sockets as green threads see them | `rt` |
 //! | `rt` | green threads that never change their worker, timers, host threads, signals | nothing of ours |
 //! | `http` | HTTP/1.1 without I/O | nothing of ours |
@@ -54,7 +55,7 @@ pub use crate::http::head::Head;
 pub use crate::http::response::Response;
 pub use crate::hub::{Hub, Subscription, Topic};
 pub use crate::outbox::SendStatus;
-pub use crate::rt::{BlockingError, blocking, sleep, yield_now};
+pub use crate::rt::{BlockingError, RuntimeCounters, blocking, sleep, yield_now};
 pub use crate::server::answer::{Html, IntoResponse, Redirect};
 pub use crate::server::app::App;
 pub use crate::server::counters::ServerCounters;
@@ -65,10 +66,9 @@ pub use crate::server::handle::ServerHandle;
 pub use crate::server::handler::Handler;
 pub use crate::server::middleware::{Middleware, Next};
 pub use crate::server::request::{BodyError, Request};
-pub use crate::server::session_handler::{IntoSessionEnd, SessionEnd, SessionHandler};
 pub use crate::server::ws_handler::{WsFactory, WsHandler};
 pub use crate::server::ws_route::{IntoWsRoute, WsRoute};
-pub use crate::session::{Sender, Session, SessionRef};
+pub use crate::session::{IntoSessionEnd, Sender, Session, SessionEnd, SessionHandler, SessionRef};
 pub use ::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 pub use bytes::Bytes;
 pub use greenroom_ws::{CloseCode, CloseFrame, Message, Text};

@@ -325,7 +325,7 @@ function enter(next) {
   peopleAre([]);
   known = null;
   $("room-title").textContent = room;
-  const recent = [room, ...kept.get("localStorage", "rooms", ["lobby"]).filter((other) => other !== room)];
+  const recent = [room, ...kept.get("localStorage", "rooms", ["lobby", "backstage", "front-row"]).filter((other) => other !== room)];
   kept.set("localStorage", "rooms", recent.slice(0, LIMITS.rooms));
   drawRooms(recent.slice(0, LIMITS.rooms));
   unsent = kept.get("sessionStorage", `unsent.${room}`, []);

@@ -16,7 +16,7 @@ const MAX_ROOMS: usize = 200;
 const MAX_MEMBERS: usize = 200;
 
 /// Every room there is.
-pub struct Rooms {
+pub(crate) struct Rooms {
     /// What is said is kept for those who come later; who is here is not.
     speech: Hub,
     presence: Hub,
@@ -31,7 +31,7 @@ struct Room {
 }
 
 impl Rooms {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             speech: Hub::with_history(HISTORY),
             presence: Hub::new(),
@@ -42,7 +42,7 @@ impl Rooms {
 
     /// Lets a session into a room: it is welcomed, sees the history, then everything new. It leaves when the answer
     /// is dropped. `Err` in the inner result is a sentence for the person who wanted in.
-    pub fn join(
+    pub(crate) fn join(
         &self,
         session: &Session,
         room: &RoomName,
@@ -130,7 +130,7 @@ fn free_name(members: &[Member], id: u64, name: String) -> String {
 }
 
 /// One session's place in a room.
-pub struct Membership {
+pub(crate) struct Membership {
     id: u64,
     room: Arc<Room>,
     _subscriptions: [Subscription; 2],
@@ -138,7 +138,7 @@ pub struct Membership {
 
 impl Membership {
     /// Tells everybody in the room, the speaker included, what this member says.
-    pub fn say(&self, id: &MessageId, text: &Speech) {
+    pub(crate) fn say(&self, id: &MessageId, text: &Speech) {
         let name = {
             let members = self.room.members.lock();
             members
@@ -161,7 +161,7 @@ impl Membership {
     }
 
     /// Changes what this member is called.
-    pub fn rename(&self, name: Name) {
+    pub(crate) fn rename(&self, name: Name) {
         let mut members = self.room.members.lock();
         let name = free_name(&members, self.id, name.0);
         if let Some(member) = members.iter_mut().find(|member| member.id == self.id) {

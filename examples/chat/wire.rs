@@ -9,7 +9,7 @@ macro_rules! checked_text {
         $(#[$doc])*
         #[derive(Clone, Debug, Deserialize, Serialize)]
         #[serde(try_from = "String")]
-        pub struct $name(pub String);
+        pub(crate) struct $name(pub(crate) String);
 
         impl TryFrom<String> for $name {
             type Error = &'static str;
@@ -59,14 +59,14 @@ fn is_invisible(c: char) -> bool {
 /// From the page.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Command {
+pub(crate) enum Command {
     Say { id: MessageId, text: Speech },
     Name { name: Name },
 }
 
 impl Command {
     /// Reads a command; the error is a sentence for the person who typed.
-    pub fn parse(message: &Message) -> Result<Self, String> {
+    pub(crate) fn parse(message: &Message) -> Result<Self, String> {
         let text = message.as_text().ok_or("commands are text messages")?;
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
@@ -75,7 +75,7 @@ impl Command {
 /// To the page.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     Welcome {
         member: u64,
         room: &'a str,
@@ -97,9 +97,9 @@ pub enum Event<'a> {
 
 /// One person in a room.
 #[derive(Clone, Serialize)]
-pub struct Member {
-    pub id: u64,
-    pub name: String,
+pub(crate) struct Member {
+    pub(crate) id: u64,
+    pub(crate) name: String,
 }
 
 impl From<&Event<'_>> for Message {

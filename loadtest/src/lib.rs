@@ -12,7 +12,7 @@
 //! | [`latency`] | the percentiles of a run |
 //! | [`verdict`] | whether a figure can be trusted |
 //! | [`quantity`], [`target`] | arguments |
-//! | [`bench`] | the `bench` command: work per server CPU-second beside the raw floors |
+//! | [`bench`](mod@bench) | the `bench` command: work per server CPU-second beside the raw floors |
 //!
 //! One epoll loop a thread, no task a connection: the generator has to be lighter than any server that it measures.
 

@@ -83,11 +83,6 @@ struct Field {
 }
 
 impl Head {
-    /// An empty head, to be filled by [`Head::parse`]; allocates nothing.
-    pub(crate) fn new() -> Head {
-        Head::default()
-    }
-
     /// Parses as much as is there. `input` starts at the first byte of the request and holds all that came so far;
     /// after [`Parse::Partial`] call it again with more of the same, after [`Parse::Done`] or an error it starts
     /// afresh.

@@ -78,15 +78,6 @@ impl Response {
         }
     }
 
-    /// 303 to `location`: the client fetches it with GET (RFC 9110 section 15.4.4). For another kind of redirect add
-    /// [`Response::with_status`].
-    ///
-    /// A location that isn't a legal field value becomes a 500. Where it points is the caller's business: never take
-    /// it from a request unchecked.
-    pub fn redirect(location: impl AsRef<str>) -> Response {
-        Response::new(StatusCode::SEE_OTHER).with_header(header::LOCATION, location.as_ref())
-    }
-
     /// The 101 of an upgrade, which only the server itself may send.
     pub(crate) fn switching_protocols() -> Response {
         Response::with_parts(StatusCode::SWITCHING_PROTOCOLS, None, Bytes::new())
@@ -284,7 +275,6 @@ mod tests {
                 assert!(answer.headers().is_empty());
             }
         }
-        assert_eq!(Response::redirect("/a\r\nset-cookie: b=c").status(), 500);
     }
 
     #[test]
@@ -344,15 +334,6 @@ mod tests {
     fn json_that_cannot_be_serialised_is_a_500() {
         let keys_are_no_strings = std::collections::HashMap::from([((1, 2), 3)]);
         assert_eq!(Response::json(&keys_are_no_strings).status(), 500);
-    }
-
-    #[test]
-    fn rfc9110_15_4_4_redirect_is_a_303_to_the_location() {
-        let answer = Response::redirect("/done");
-        assert_eq!(
-            (answer.status().as_u16(), &answer.headers()["location"]),
-            (303, &HeaderValue::from_static("/done"))
-        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! `may` gives an fd to the event loop `fd % workers`. A green thread may only wait for fds of its own worker, so an
 //! fd that does not fit is moved to a number that does ([`fit`]).
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls that std and socket2 do not have")]
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

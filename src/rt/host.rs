@@ -1,8 +1,9 @@
 //! Host threads for work that blocks: SQLite, files, DNS, long computation. Started on demand up to a limit, ended
 //! after ten idle seconds, in front of them a bounded queue.
 
-use super::green::{self, is_green};
+use super::green::is_green;
 use super::oneshot::oneshot;
+use super::spawn;
 use super::worker;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -143,8 +144,8 @@ impl Pool {
 
 fn run<T>(job: impl FnOnce() -> T) -> Result<T, BlockingError> {
     catch_unwind(AssertUnwindSafe(job)).map_err(|payload| {
-        green::panicked("a blocking job", &*payload);
-        BlockingError::Panicked(green::panic_message(&*payload).to_owned())
+        spawn::panicked("a blocking job", &*payload);
+        BlockingError::Panicked(spawn::panic_message(&*payload).to_owned())
     })
 }
 
@@ -155,7 +156,7 @@ fn run<T>(job: impl FnOnce() -> T) -> Result<T, BlockingError> {
 /// [`BlockingError`]; overloaded means that `job` did not run.
 ///
 /// # Panics
-/// In a doorbell item, which must not wait; before [`start`](super::start()).
+/// In a doorbell item, which must not wait; before the first server has been started.
 pub fn blocking<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<T, BlockingError> {
     if !is_green() && worker::local().is_none() {
         return run(job);

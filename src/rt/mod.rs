@@ -21,7 +21,11 @@
 //! It does no HTTP and no buffering, and knows nothing of sessions.
 
 // The bans of clippy.toml hold everywhere but here.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this is where may is wrapped"
+)]
 
 mod fd;
 mod green;
@@ -31,6 +35,7 @@ mod oneshot;
 mod owned;
 mod signal;
 mod socket;
+mod spawn;
 mod stack;
 mod start;
 mod timer;
@@ -40,13 +45,13 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use green::{Green, green_threads, is_green, park, spawn_on};
+pub(crate) use green::{Green, is_green, park};
 pub use green::{sleep, yield_now};
 pub use host::{BlockingError, blocking};
-pub(crate) use oneshot::{Completer, Completion, Incomplete, oneshot};
 pub(crate) use owned::Owned;
 pub(crate) use signal::on_terminate;
 pub(crate) use socket::{Socket, Wake};
+pub(crate) use spawn::spawn_on;
 pub(crate) use stack::trim_stack;
 pub(crate) use start::{Settings, next_worker, start, worker, workers};
 pub(crate) use worker::{before_park, post, post_all};
@@ -75,23 +80,29 @@ impl std::fmt::Display for SpawnError {
 
 impl std::error::Error for SpawnError {}
 
-/// Counters of the runtime since the start of the process.
+/// What the runtime has counted since the start of the process, over all of its servers.
+///
+/// Each only grows, but for `green_threads`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counters {
-    /// Panics contained: in green threads, doorbell items, blocking jobs, signal listeners.
-    pub(crate) panics: u64,
-    /// Turns in which a green thread held its worker for over 100 ms.
-    pub(crate) stalls: u64,
-    /// Green threads refused or not startable.
-    pub(crate) spawn_refused: u64,
+pub struct RuntimeCounters {
+    /// Green threads alive now: one per connection and one per acceptor.
+    pub green_threads: u64,
+    /// Panics contained: in green threads, doorbell items, blocking jobs, signal listeners. Those of handlers are
+    /// contained further up and counted by their server.
+    pub panics: u64,
+    /// Turns in which a green thread held its worker for over 100 ms, so that nothing else ran there.
+    pub stalls: u64,
+    /// Green threads that could not be started, at vm.max_map_count above all.
+    pub spawn_refused: u64,
     /// Blocking jobs accepted.
-    pub(crate) host_jobs: u64,
+    pub host_jobs: u64,
 }
 
 /// Reads them.
-pub(crate) fn counters() -> Counters {
-    Counters {
-        panics: green::panics(),
+pub(crate) fn counters() -> RuntimeCounters {
+    RuntimeCounters {
+        green_threads: spawn::green_threads() as u64,
+        panics: spawn::panics(),
         stalls: watchdog::stalls(),
         spawn_refused: maps::refused(),
         host_jobs: host::jobs(),

@@ -1,5 +1,5 @@
 //! A value that many threads may hold a handle to but only one worker may touch.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "shared by all, touched by one worker")]
 
 use std::cell::UnsafeCell;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! SIGTERM and SIGINT, told to whoever asks, on a host thread of their own.
 
-use super::green;
+use super::spawn;
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -40,7 +40,7 @@ fn listen(mut signals: Signals) {
         let mut listeners = std::mem::take(&mut *LISTENERS.lock());
         for listener in &mut listeners {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(listener)) {
-                green::panicked("a signal listener", &*payload);
+                spawn::panicked("a signal listener", &*payload);
             }
         }
         let mut added = LISTENERS.lock();

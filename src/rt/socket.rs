@@ -6,7 +6,7 @@ use super::worker;
 use may::io::{CoIo, WaitIo, WaitIoWaker};
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 /// What ended a wait. Several may be true at once.
@@ -68,11 +68,6 @@ impl Socket {
         })
     }
 
-    /// Its number, for system calls.
-    pub(crate) fn fd(&self) -> RawFd {
-        self.fd.as_raw_fd()
-    }
-
     /// Parks until a new edge on the socket, a `Green::wake`, or `until`. An edge or a wake that came since the last
     /// wait ends it at once. Spurious ends are possible (all fields false).
     ///
@@ -104,7 +99,7 @@ impl Socket {
     /// The edges since the last wait, without waiting.
     fn take_edges(&self) -> Wake {
         // Deprecated as something to do before each wait; as a look without waiting there is nothing else.
-        #[allow(deprecated)]
+        #[allow(deprecated, reason = "the only look without a wait")]
         Wake::from_flags(self.io.reset_io())
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! By itself `generator` answers an overflow by dropping the green thread's frames without unwinding: locks stay
 //! locked, memory half written. The process is ended instead, since nothing can be relied on any more.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "signal handlers, and pages of a stack given back")]
 
 use super::green::{Inner, Me};
 use super::worker;

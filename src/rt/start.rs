@@ -82,7 +82,7 @@ pub(crate) fn start(settings: &Settings) -> io::Result<()> {
 
 /// A green thread of the runtime's own, straight through `may`, that is told the top of its stack; a panic in it ends
 /// the process.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "may asks for promises that rt keeps")]
 fn spawn(worker: usize, f: impl FnOnce(usize) + Send + 'static) -> io::Result<()> {
     struct Fatal;
     impl Drop for Fatal {
@@ -102,7 +102,7 @@ fn spawn(worker: usize, f: impl FnOnce(usize) + Send + 'static) -> io::Result<()
         let mark = 0u8;
         call(f, stack::top(&mark));
     };
-    // SAFETY: as in `green::run_new`.
+    // SAFETY: as in `spawn::run_new`.
     unsafe { coroutine::Builder::new().id(worker).spawn(body) }.map(drop)
 }
 

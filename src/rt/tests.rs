@@ -6,7 +6,8 @@ mod deadlines;
 mod measure;
 mod waits;
 
-use super::{Settings, oneshot, spawn_on, start};
+use super::oneshot::oneshot;
+use super::{Settings, spawn_on, start};
 use std::time::{Duration, Instant};
 
 /// How long anything here may take before it counts as hung. Generous: the machine may be busy.

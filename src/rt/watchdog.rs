@@ -1,21 +1,36 @@
 //! The watchdog: one host thread that looks every 50 ms whether a worker still runs the same turn of the same green
 //! thread as before. A turn costs its green thread two plain stores and no clock; the clock is the watchdog's own.
 //!
+//! When nothing has run anywhere for a while it sleeps, and a flag beside each worker's turn has the next turn wake it:
+//! an idle process uses no processor. The flag and the turn are written by different threads, each of which then reads
+//! the other's, without a fence on the worker's side. So the watchdog sets the flags and looks once more after another
+//! [`LOOK`] before it sleeps: a turn that began before its worker could see the flag is seen by then, since a store
+//! takes nanoseconds to become visible, not milliseconds.
+//!
 //! A handler that computes or blocks for long stalls every other connection of its worker. It is named in the log once
 //! and counted; `blocking` is the cure.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "gettid")]
 
 use super::start::all;
+use super::worker::Worker;
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// A turn longer than this is a stall: ten times what a person notices, far above any honest turn.
 const STALL: Duration = Duration::from_millis(100);
-/// So a stall of 150 ms is always seen and a shorter one often. Twenty looks a second cost about 0.1 ms of CPU.
+/// So a stall of 150 ms is always seen and a shorter one often. Twenty looks cost about 1 ms of CPU.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Looks in a row that found everything idle after which it sleeps. A process with something to do now and then, like
+/// a timer each second, is watched for a fifth of the time; more looks would watch nothing, fewer would have a busy but
+/// bursty one wake it for each burst.
+const QUIET_LOOKS: u32 = 4;
+
 static STALLS: AtomicU64 = AtomicU64::new(0);
+static WATCHDOG: OnceLock<Thread> = OnceLock::new();
 
 /// Stalls noticed so far.
 pub(super) fn stalls() -> u64 {
@@ -26,6 +41,16 @@ pub(super) fn stalls() -> u64 {
 pub(super) fn thread_id() -> i32 {
     // SAFETY: no arguments.
     unsafe { libc::gettid() }
+}
+
+/// A turn begins on `worker` while the watchdog sleeps, or is about to.
+#[cold]
+#[inline(never)]
+pub(super) fn wake(worker: &Worker) {
+    worker.watch_asleep.store(false, Ordering::Relaxed);
+    if let Some(watchdog) = WATCHDOG.get() {
+        watchdog.unpark();
+    }
 }
 
 /// What was last seen of a worker.
@@ -59,8 +84,21 @@ impl Seen {
 pub(super) fn start() -> io::Result<()> {
     std::thread::Builder::new()
         .name("greenroom-watch".into())
-        .spawn(watch)?;
-    Ok(())
+        .spawn(watch)
+        .map(|watchdog| drop(WATCHDOG.set(watchdog.thread().clone())))
+}
+
+#[cfg(test)]
+pub(super) fn is_asleep() -> bool {
+    all()
+        .iter()
+        .all(|worker| worker.watch_asleep.load(Ordering::Relaxed))
+}
+
+fn set_asleep(asleep: bool) {
+    for worker in all() {
+        worker.watch_asleep.store(asleep, Ordering::Relaxed);
+    }
 }
 
 fn watch() {
@@ -73,11 +111,19 @@ fn watch() {
         };
         workers.len()
     ];
+    let mut quiet = 0;
     loop {
-        std::thread::sleep(LOOK);
+        thread::sleep(LOOK);
+        if quiet == QUIET_LOOKS {
+            set_asleep(true);
+            thread::sleep(LOOK);
+        }
         let now = Instant::now();
+        let mut idle = true;
         for (worker, seen) in workers.iter().zip(&mut seen) {
-            if let Some(held) = seen.look(worker.turn.load(Ordering::Relaxed), now) {
+            let turn = worker.turn.load(Ordering::Relaxed);
+            idle &= turn == seen.turn && turn & 1 == 0;
+            if let Some(held) = seen.look(turn, now) {
                 STALLS.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(
                     worker = worker.index,
@@ -87,6 +133,16 @@ fn watch() {
                      blocking()"
                 );
             }
+        }
+        if quiet == QUIET_LOOKS {
+            if idle {
+                // Returns at once if a turn has begun since the flags were set.
+                thread::park();
+            }
+            set_asleep(false);
+            quiet = 0;
+        } else {
+            quiet = if idle { quiet + 1 } else { 0 };
         }
     }
 }

@@ -7,7 +7,8 @@
 //! that keep waking each other could shut the sockets out for good; [`BUDGET`] prevents that.
 
 use super::fd;
-use super::green::{self, Green, Inner};
+use super::green::{Green, Inner};
+use super::spawn;
 use super::start;
 use super::timer::{self, Timers};
 use super::{Rung, watchdog};
@@ -20,7 +21,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering, compiler_fence};
 
 /// Wake-ups and mailbox items that a worker takes from itself before it looks at its sockets again. 256 of them, each
 /// worth one small write, are about a millisecond; one more system call in 256 is not noticed.
@@ -33,7 +34,7 @@ const KEPT: usize = 1024;
 pub(super) enum Entry {
     Rung(Arc<dyn Rung>),
     Wake(Green),
-    Spawn(Box<dyn green::Job>),
+    Spawn(Box<dyn spawn::Job>),
 }
 
 /// What other threads may touch of a worker.
@@ -44,6 +45,8 @@ pub(super) struct Worker {
     timer: OwnedFd,
     /// Written by the worker alone, odd while a green thread runs, another odd number each time; see `watchdog`.
     pub(super) turn: AtomicU64,
+    /// The watchdog sleeps and is to be woken by the next turn.
+    pub(super) watch_asleep: AtomicBool,
     /// The kernel's id of the scheduler thread, for the log.
     pub(super) thread: AtomicI32,
 }
@@ -56,6 +59,7 @@ impl Worker {
             bell: File::from(fd::fit(fd::event_fd()?, index, workers)?),
             timer: fd::fit(fd::timer_fd()?, index, workers)?,
             turn: AtomicU64::new(0),
+            watch_asleep: AtomicBool::new(false),
             thread: AtomicI32::new(0),
         })
     }
@@ -153,12 +157,17 @@ fn moved() -> ! {
 }
 
 impl Local {
-    /// A green thread goes on here. Two plain stores.
+    /// A green thread goes on here. Two plain stores, and a look at a flag beside the second.
     #[inline]
     pub(super) fn running(&self, green: *const Inner) {
         self.current.set(green);
         let turn = self.worker.turn.load(Ordering::Relaxed);
         self.worker.turn.store((turn + 2) | 1, Ordering::Relaxed);
+        // In this order; the watchdog sees to it that no fence is needed.
+        compiler_fence(Ordering::SeqCst);
+        if self.worker.watch_asleep.load(Ordering::Relaxed) {
+            watchdog::wake(self.worker);
+        }
     }
 
     /// It has given the worker back. Two plain stores.
@@ -211,7 +220,7 @@ impl Local {
                 return;
             };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| item.rung())) {
-                green::panicked("an item rung at a park", &*payload);
+                spawn::panicked("an item rung at a park", &*payload);
             }
         }
     }
@@ -233,12 +242,12 @@ impl Local {
             Entry::Wake(green) => green.delivered(),
             Entry::Rung(item) => {
                 if let Err(payload) = catch_unwind(AssertUnwindSafe(|| item.rung())) {
-                    green::panicked("a doorbell item", &*payload);
+                    spawn::panicked("a doorbell item", &*payload);
                 }
             }
             Entry::Spawn(job) => {
                 // The new green thread runs at once, on top of the doorbell, until it first waits.
-                green::run_new(self.worker.index, job);
+                spawn::run_new(self.worker.index, job);
                 check(self);
                 self.running(std::ptr::null());
             }

@@ -23,7 +23,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// | `()` | 200, empty |
 /// | [`StatusCode`] | that status, empty |
 /// | `(StatusCode, T)` | as `T`, with that status |
-/// | [`Json<T>`](crate::Json), [`Html<T>`](crate::Html), [`Redirect`](crate::Redirect) | as they say |
+/// | [`Json<T>`](crate::Json), [`Html<T>`](crate::Html), [`Redirect`] | as they say |
 /// | `Option<T>` | `None`: 404 |
 /// | `Result<T, E>` | whichever it is; for [`Error`] see there |
 ///

@@ -3,6 +3,7 @@
 //! Counted per worker, each in a cache line of its own, and added up when somebody asks: a request costs no shared
 //! write.
 
+use crate::rt::RuntimeCounters;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters of one server, by [`ServerHandle::counters`](crate::ServerHandle::counters).
@@ -25,6 +26,8 @@ pub struct ServerCounters {
     pub bad_requests: u64,
     /// Handlers that panicked.
     pub panics: u64,
+    /// What the runtime has counted, for all servers of the process together.
+    pub runtime: RuntimeCounters,
 }
 
 /// The counters of one worker. 128 bytes, since processors fetch cache lines in pairs.
@@ -57,9 +60,14 @@ impl Count {
 }
 
 /// Adds the workers' counters up.
-pub(crate) fn total(workers: &[WorkerCounters], connections: usize) -> ServerCounters {
+pub(crate) fn total(
+    workers: &[WorkerCounters],
+    connections: usize,
+    runtime: RuntimeCounters,
+) -> ServerCounters {
     let mut total = ServerCounters {
         connections: connections as u64,
+        runtime,
         ..ServerCounters::default()
     };
     for worker in workers {
@@ -83,7 +91,7 @@ mod tests {
         workers[0].requests.add_one();
         workers[1].requests.add_one();
         workers[1].panics.add_one();
-        let total = total(&workers, 3);
+        let total = total(&workers, 3, RuntimeCounters::default());
         assert_eq!((total.requests, total.panics, total.connections), (2, 1, 3));
     }
 }

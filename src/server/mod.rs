@@ -1,4 +1,4 @@
-//! The server: from an [`App`] with its routes and handlers to answers on connections.
+//! The server: from an [`App`](app::App) with its routes and handlers to answers on connections.
 //!
 //! `App` is what a user builds; `BuiltApp` is the same, checked and shared by all connections. Nothing in those parts
 //! does I/O: a request goes in, an answer (or a prepared WebSocket session) comes out. `handle` starts and stops,
@@ -23,12 +23,8 @@ pub(crate) mod pattern;
 pub(crate) mod request;
 pub(crate) mod router;
 pub(crate) mod scratch;
-pub(crate) mod session_handler;
 pub(crate) mod shared;
 pub(crate) mod upgrade;
 pub(crate) mod upgraded;
 pub(crate) mod ws_handler;
 pub(crate) mod ws_route;
-
-pub(crate) use app::App;
-pub(crate) use handle::ServerHandle;

@@ -45,7 +45,8 @@ pub struct Request {
 pub(crate) enum RequestBody {
     /// The request has none.
     Empty,
-    /// Read whole already (and what tests build).
+    /// Read whole already: what tests build.
+    #[cfg(test)]
     Whole(Bytes),
     /// Still on the connection.
     Incoming(Incoming),
@@ -181,6 +182,7 @@ impl Request {
     pub fn read_body(&mut self) -> Result<Bytes, BodyError> {
         match &mut self.body {
             RequestBody::Empty => Ok(Bytes::new()),
+            #[cfg(test)]
             RequestBody::Whole(bytes) => Ok(bytes.clone()),
             RequestBody::Incoming(incoming) => match &incoming.outcome {
                 Some(outcome) => outcome.clone(),
@@ -217,7 +219,7 @@ pub(crate) mod tests {
             max_fields: 100,
         };
         let text = format!("{}\r\n\r\n", head.trim_end().replace('\n', "\r\n"));
-        let mut parsed = Head::new();
+        let mut parsed = Head::default();
         assert_eq!(
             parsed.parse(text.as_bytes(), &limits),
             Ok(Parse::Done(text.len())),

@@ -13,8 +13,7 @@ const KEPT: usize = 4;
 const LARGEST_KEPT: usize = 64 * 1024;
 
 thread_local! {
-    // Boxed, so that lending one moves a pointer.
-    #[allow(clippy::vec_box)]
+    #[allow(clippy::vec_box, reason = "boxed, so that lending one moves a pointer")]
     static POOL: RefCell<Vec<Box<Scratch>>> = const { RefCell::new(Vec::new()) };
 }
 

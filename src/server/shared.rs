@@ -49,6 +49,6 @@ impl Shared {
 
     /// The counters of all workers.
     pub(crate) fn counters(&self) -> ServerCounters {
-        counters::total(&self.counters, self.drain.connections())
+        counters::total(&self.counters, self.drain.connections(), rt::counters())
     }
 }

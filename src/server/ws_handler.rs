@@ -2,12 +2,10 @@
 //!
 //! The extractors run before the 101, so that a refusal is an ordinary HTTP answer.
 
-use super::session_handler::{IntoSessionEnd, SessionHandler};
-use super::upgrade::SessionStart;
 use crate::server::extract::{BuildContext, FromRequest, Rejection};
 use crate::server::handler::for_each_arity;
 use crate::server::request::Request;
-use crate::session::Session;
+use crate::session::{IntoSessionEnd, Session, SessionHandler, SessionStart};
 use std::marker::PhantomData;
 use std::sync::Arc;
 

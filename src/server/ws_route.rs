@@ -10,8 +10,9 @@ use crate::server::answer::IntoResponse;
 use crate::server::endpoint::Endpoint;
 use crate::server::extract::{BuildContext, Rejection};
 use crate::server::request::Request;
-use crate::server::upgrade::{PreparedUpgrade, SessionOptions};
+use crate::server::upgrade::PreparedUpgrade;
 use crate::server::ws_handler::{CallbackMaker, LoopMaker, SessionMaker, WsFactory, WsHandler};
+use crate::session::SessionOptions;
 use greenroom_ws::{Origin, OriginPolicy, Refusal, UpgradeRequest};
 use http::{HeaderName, StatusCode, Version};
 

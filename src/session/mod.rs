@@ -10,9 +10,13 @@
 
 mod drive;
 mod handle;
+mod handler;
 mod run;
 mod shared;
+mod start;
 
 pub use handle::{Sender, Session, SessionRef};
+pub use handler::{IntoSessionEnd, SessionEnd, SessionHandler};
 pub(crate) use run::{Start, run};
 pub(crate) use shared::{SessionSettings, Shared};
+pub(crate) use start::{SessionOptions, SessionStart};

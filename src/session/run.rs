@@ -2,15 +2,15 @@
 
 use super::drive::{Drive, Ended, Linger};
 use super::handle::{Inner, Session};
+use super::handler::{SessionEnd, SessionHandler};
 use super::shared::{SessionSettings, Shared};
+use super::start::SessionStart;
 use crate::error::{Error, Result};
 use crate::net::buffer::ReadBuffer;
 use crate::net::drain::Drain;
 use crate::net::stream::Stream;
 use crate::outbox::Flushed;
 use crate::rt;
-use crate::server::session_handler::{SessionEnd, SessionHandler};
-use crate::server::upgrade::SessionStart;
 use greenroom_ws::CloseCode;
 use std::cell::RefCell;
 use std::net::SocketAddr;

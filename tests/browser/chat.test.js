@@ -43,7 +43,7 @@ async function open(name, address = "/", options = {}) {
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (line) => {
     // A browser reports a refused connection by itself; the restart test makes some.
-    if (line.type() === "error" && !/WebSocket connection to/.test(line.text())) complaints.push(line.text());
+    if (line.type() === "error" && !/WebSocket connection to|ERR_CONNECTION_REFUSED/.test(line.text())) complaints.push(line.text());
   });
   page.on("dialog", (dialog) => { complaints.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   if (name) await page.addInitScript((name) => sessionStorage.setItem("greenroom.name", JSON.stringify(name)), name);

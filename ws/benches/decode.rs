@@ -1,5 +1,5 @@
 //! Cost of unmasking, and of decoding small frames and a big one: `cargo bench -p greenroom-ws`.
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "a benchmark has no interface")]
 
 use greenroom_ws::{Limits, OpCode, Protocol, Role, apply_mask, encode_masked};
 use std::hint::black_box;

@@ -56,7 +56,7 @@ impl Assembly {
     }
 
     /// The message, if it may end here.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "the text was checked as it came")]
     pub(crate) fn finish(self) -> Result<Message, ProtocolError> {
         let bytes = Bytes::from(self.bytes);
         if !self.is_text {

@@ -2,7 +2,10 @@
 //!
 //! `String` would copy on every clone and `Bytes` would have to be checked on every look. The check is made once,
 //! here or by the [`Assembly`](crate::assembly::Assembly) while the octets arrive.
-#![allow(unsafe_code)] // as_str(): checking again on every look would cost as much as receiving
+#![allow(
+    unsafe_code,
+    reason = "as_str(): checking again on every look would cost as much as receiving"
+)]
 
 use bytes::Bytes;
 use std::fmt;

@@ -4,6 +4,7 @@
 //! Three seconds by default, `GREENROOM_SOAK_SECONDS` for a soak:
 //! `GREENROOM_SOAK_SECONDS=3600 cargo test --release --lib busy`.
 
+use super::super::spawn::green_threads;
 use super::super::*;
 use super::child;
 use super::{eventually, pair, runtime};

@@ -1,5 +1,6 @@
 //! What ends the process or must have it to itself: run in a child, the same test binary asked for one ignored test.
 
+use super::super::spawn::green_threads;
 use super::super::*;
 use super::{HANG, eventually, on_green, runtime};
 use std::process::{Command, Output, Stdio};
@@ -109,7 +110,7 @@ fn another_fault_is_not_taken_for_an_overflow() {
 
 #[test]
 #[ignore = "ends the process"]
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "the fault is the point")]
 fn faults() {
     // SAFETY: none; the fault is the point.
     on_green(0, || unsafe {
@@ -127,7 +128,7 @@ fn a_wake_past_the_runtime_ends_the_process_and_names_the_cause() {
 
 #[test]
 #[ignore = "ends the process"]
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "straight past the runtime, to see it notice")]
 fn is_resumed_elsewhere() {
     on_green(0, || {
         let handle = may::coroutine::current();
@@ -225,7 +226,7 @@ fn sigterm_and_sigint_reach_every_listener() {
 
 #[test]
 #[ignore = "signals the process"]
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "raise")]
 fn hears_signals() {
     let heard: Arc<[AtomicUsize; 2]> = Arc::default();
     for n in 0..2 {
@@ -261,6 +262,11 @@ fn holds_its_worker() {
     assert_eq!(counters().stalls, 0, "a parked green thread holds nothing");
     on_green(0, || std::thread::sleep(Duration::from_millis(600)));
     assert_eq!(counters().stalls, 1);
+    for stalls in 2..4 {
+        eventually("the watchdog sleeps when nothing runs", watchdog::is_asleep);
+        on_green(1, || std::thread::sleep(Duration::from_millis(600)));
+        assert_eq!(counters().stalls, stalls, "a turn wakes it");
+    }
 }
 
 #[test]

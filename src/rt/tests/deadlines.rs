@@ -1,5 +1,6 @@
 //! The timer wheel on live workers.
 
+use super::super::oneshot::oneshot;
 use super::super::*;
 use super::{HANG, eventually, on_green, pair, runtime};
 use std::sync::Arc;

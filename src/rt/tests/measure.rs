@@ -1,6 +1,7 @@
 //! Figures of the runtime, asserted only where they are a promise:
 //! `cargo test --release --lib rt::tests::measure -- --ignored --nocapture --test-threads=1`.
 
+use super::super::oneshot::oneshot;
 use super::super::*;
 use super::child;
 use super::{HANG, eventually, pair, runtime};

@@ -1,9 +1,11 @@
 //! Waking, waiting, posting, completing, jobs, panics.
 
+use super::super::oneshot::{Incomplete, oneshot};
 use super::super::*;
 use super::{HANG, eventually, on_green, pair, runtime};
 use parking_lot::Mutex;
 use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -197,7 +199,7 @@ fn dropping_a_socket_closes_its_fd_once_and_the_number_can_be_used_again() {
         for _ in 0..200 {
             let (fd, mut peer) = pair();
             let socket = Socket::register(fd).unwrap();
-            assert_eq!(socket.fd() as usize % workers(), 0);
+            assert_eq!(socket.as_fd().as_raw_fd() as usize % workers(), 0);
             drop(socket);
             // The one and only copy is closed: the peer sees the end.
             assert_eq!(std::io::Read::read(&mut peer, &mut [0; 1]).unwrap(), 0);

@@ -8,8 +8,8 @@
 //! | [`Bytes`], [`String`] | the body, as text for `String` | 400, 408, 413, 503 |
 //! | [`State<T>`](crate::State) | a value given to `App::state` | never; a missing one stops the start |
 //! | [`Ext<T>`](crate::Ext) | a value left by middleware | 500 |
-//! | [`Bearer`](crate::Bearer) | the token of `Authorization: Bearer` | 401 |
-//! | [`Cookies`](crate::Cookies), [`Headers`](crate::Headers), [`Method`], [`Peer`](crate::Peer) | as they say | never |
+//! | [`Bearer`] | the token of `Authorization: Bearer` | 401 |
+//! | [`Cookies`], [`Headers`], [`Method`], [`Peer`] | as they say | never |
 //! | `Option<E>`, `Result<E, Rejection>` | what `E` gives, or that it refused | never |
 //!
 //! The body can be taken by several of them: its bytes are shared.

@@ -75,6 +75,7 @@ mod tests {
     }
 
     #[derive(Deserialize, Debug)]
+    #[expect(dead_code, reason = "read by Debug")]
     struct Seat {
         room: String,
         number: u8,

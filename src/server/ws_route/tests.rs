@@ -4,10 +4,8 @@ use crate::server::built_app::BuiltApp;
 use crate::server::extract::{Bearer, Path, State};
 use crate::server::middleware::Next;
 use crate::server::request::tests::request_with;
-use crate::server::session_handler::SessionHandler;
 use crate::server::upgrade::PreparedUpgrade;
-use crate::server::upgrade::SessionStart;
-use crate::session::{Session, SessionRef};
+use crate::session::{Session, SessionHandler, SessionRef, SessionStart};
 use greenroom_ws::Message;
 use std::sync::Arc;
 
@@ -36,10 +34,6 @@ fn refused(app: &BuiltApp, line: &str, fields: &str) -> Response {
 
 fn plain() -> BuiltApp {
     App::new().ws("/ws", |_: Session| {}).build().unwrap()
-}
-
-fn echo(_: Session) -> crate::Result<()> {
-    Err("it broke".into())
 }
 
 #[test]

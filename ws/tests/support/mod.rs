@@ -1,5 +1,5 @@
 //! Feeding a `Protocol` and writing down what it says.
-#![allow(dead_code)] // each test file uses its part
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use greenroom_ws::{
     CloseFrame, Event, Limits, Message, OpCode, Protocol, ProtocolError, Role, encode_masked,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 /// What can be said of the outcome of a parse without regard to how the input was cut.
 fn outcome(pieces: &[usize], input: &[u8], limits: &HeadLimits) -> Result<Option<(usize, String)>, u16> {
-    let mut head = Head::new();
+    let mut head = Head::default();
     for end in pieces.iter().copied().chain([input.len()]) {
         match head.parse(&input[..end], limits) {
             Ok(Parse::Partial) => {}

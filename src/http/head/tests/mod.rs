@@ -16,7 +16,7 @@ const LIMITS: HeadLimits = HeadLimits {
 
 /// Parses input that came in one piece.
 fn parse_with(input: &[u8], limits: &HeadLimits) -> Result<(Head, usize), HeadError> {
-    let mut head = Head::new();
+    let mut head = Head::default();
     match head.parse(input, limits)? {
         Parse::Done(len) => Ok((head, len)),
         Parse::Partial => panic!("not complete: {:?}", String::from_utf8_lossy(input)),
@@ -83,7 +83,7 @@ fn rfc9112_2_1_a_whole_request_is_taken_apart() {
 #[test]
 fn h30_pipelined_requests_are_parsed_one_by_one_with_the_same_head() {
     let input = "GET /a HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\nGET /b?c HTTP/1.0\r\n\r\nHEAD /c HTTP/1.1\r\nHost: c\r\n\r\n";
-    let (mut head, mut rest, mut seen) = (Head::new(), input.as_bytes(), Vec::new());
+    let (mut head, mut rest, mut seen) = (Head::default(), input.as_bytes(), Vec::new());
     while !rest.is_empty() {
         let Ok(Parse::Done(len)) = head.parse(rest, &LIMITS) else {
             panic!("three whole requests")
@@ -139,7 +139,7 @@ fn secrets_do_not_show_when_a_head_is_printed() {
 
 #[test]
 fn a_reused_head_keeps_nothing_of_the_last_request_and_all_of_its_memory() {
-    let mut head = Head::new();
+    let mut head = Head::default();
     let first = with("X: y\r\nContent-Length: 5\r\nExpect: 100-continue\r\nConnection: close\r\n");
     assert_eq!(head.parse(&first, &LIMITS), Ok(Parse::Done(first.len())));
     let memory = (head.raw.as_ptr(), head.fields.as_ptr());
@@ -170,7 +170,7 @@ fn the_scratch_list_of_fields_keeps_its_memory() {
 
 #[test]
 fn a_refused_head_starts_afresh() {
-    let mut head = Head::new();
+    let mut head = Head::default();
     assert!(
         head.parse(b"GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", &LIMITS)
             .is_err()
@@ -184,7 +184,7 @@ fn a_refused_head_starts_afresh() {
 
 #[test]
 fn h23_each_byte_is_looked_at_once() {
-    let mut head = Head::new();
+    let mut head = Head::default();
     let request = with("X: y\r\n".repeat(50));
     for end in 1..request.len() {
         assert_eq!(head.parse(&request[..end], &LIMITS), Ok(Parse::Partial));

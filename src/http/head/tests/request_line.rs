@@ -9,7 +9,7 @@ fn h1_a_request_line_over_the_limit_is_414_and_one_at_the_limit_is_served() {
     assert_eq!(at_limit.path().len(), LIMITS.max_line - "GET  HTTP/1.1".len());
     all_refused(414, [get(&target(LIMITS.max_line + 1)), get(&target(60_000))]);
     // Known before its end is there.
-    let mut head = Head::new();
+    let mut head = Head::default();
     let unfinished = format!("GET {}", target(LIMITS.max_line + 20));
     assert_eq!(
         head.parse(unfinished.as_bytes(), &LIMITS)
@@ -70,7 +70,7 @@ fn h3_methods_are_tokens_of_at_most_32_octets_and_case_sensitive() {
     );
     // Decided by the 33rd octet, whatever follows and whether or not it is there.
     all_refused(501, [request(&format!("{}(", "A".repeat(33)))]);
-    let unfinished = Head::new().parse("A".repeat(33).as_bytes(), &LIMITS);
+    let unfinished = Head::default().parse("A".repeat(33).as_bytes(), &LIMITS);
     assert_eq!(unfinished.map_err(|error| error.status.as_u16()), Err(501));
 }
 
@@ -113,7 +113,7 @@ fn h4_malformed_versions_are_400_and_other_major_versions_505() {
 #[test]
 fn h4_an_http_0_9_request_is_refused_without_waiting_for_more() {
     assert_eq!(
-        Head::new()
+        Head::default()
             .parse(b"GET /\r\n", &LIMITS)
             .map_err(|error| error.status.as_u16()),
         Err(400)
@@ -240,7 +240,7 @@ fn h29_other_protocols_are_refused_at_their_first_bytes() {
         b"{",
         b"GET\0",
     ] {
-        let refused = Head::new()
+        let refused = Head::default()
             .parse(start, &LIMITS)
             .map_err(|error| error.status.as_u16());
         assert_eq!(refused, Err(400), "{start:?}");

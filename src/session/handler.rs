@@ -1,7 +1,7 @@
 //! How a session's code is written in callback form, and how a loop handler's session ends.
 
+use super::handle::SessionRef;
 use crate::error::{Error, Result};
-use crate::session::SessionRef;
 use greenroom_ws::{CloseFrame, Message};
 
 /// A WebSocket session in callback form: it is called when something happens and holds no stack in between.
