@@ -1,2 +1,5 @@
-//! Load tests for realtime servers.
-fn main() {}
+//! `loadtest`: load tests for realtime servers. See `loadtest --help`.
+
+fn main() -> std::process::ExitCode {
+    greenroom_loadtest::cli::main()
+}

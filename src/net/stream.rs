@@ -1,67 +1,179 @@
-//! One TCP connection as its green thread sees it.
+//! One TCP connection as its green thread sees it: reads and writes that never wait, and a wait.
+//!
+//! A [`Stream`] remembers what epoll last said, so that no system call is made only to hear `EAGAIN`. Events are
+//! edge-triggered: after a read that was shorter than the room for it the socket is drained, and the next byte brings
+//! an event. It has no buffers (see [`super::buffer`]), no deadlines of its own and knows no protocol.
 
-use crate::rt::{self, Socket, Wake};
+use crate::rt::{Socket, Wake};
+use socket2::SockRef;
 use std::cell::Cell;
-use std::io::{self, IoSlice};
-use std::os::fd::{OwnedFd, RawFd};
-use std::time::Instant;
+use std::io::{self, IoSlice, Read};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
-/// A connected TCP socket with what is known of its readiness, so that no system call is made that would only say
-/// EAGAIN. Interior mutability: all methods take `&self`; not `Send`, stays on its worker.
-pub struct Stream {
+/// A connected TCP socket with what is known of its readiness.
+///
+/// All methods take `&self`; it is not `Send` and stays on the worker that made it. Dropping it closes the socket.
+pub(crate) struct Stream {
     socket: Socket,
     readable: Cell<bool>,
     writable: Cell<bool>,
+    /// The peer has finished or the connection has failed: reads go on to the end whatever their length.
     hangup: Cell<bool>,
+    /// Its green thread is in [`wait`](Self::wait): events are seen as they come.
+    waiting: Cell<bool>,
 }
 
 impl Stream {
-    pub fn new(_fd: OwnedFd) -> io::Result<Stream> {
-        todo!()
+    /// Registers `fd` with the worker of the calling green thread and switches Nagle's algorithm off, since every
+    /// write is a whole answer or a whole batch of them.
+    ///
+    /// # Errors
+    /// What registration or the socket option failed with, `EMFILE` among them; `fd` is closed then.
+    pub(crate) fn new(fd: OwnedFd) -> io::Result<Stream> {
+        SockRef::from(&fd).set_tcp_nodelay(true)?;
+        Ok(Stream {
+            socket: Socket::register(fd)?,
+            // A first read is tried without an event: most peers send their request right behind the connect.
+            readable: Cell::new(true),
+            writable: Cell::new(true),
+            hangup: Cell::new(false),
+            waiting: Cell::new(false),
+        })
     }
-    pub fn fd(&self) -> RawFd {
-        todo!()
+
+    /// True unless the last read drained the socket and no event has come since.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.readable.get()
     }
-    /// Reads what is there: `Ok(None)` = nothing now; `Ok(Some(0))` = end. A read shorter than `buf` clears
-    /// readability (edge-triggered: the next byte brings an event) unless a hang-up was seen.
-    pub fn try_read(&self, _buf: &mut [u8]) -> io::Result<Option<usize>> {
-        todo!()
+
+    /// True if the last write found the socket full and no event has come since.
+    pub(crate) fn is_write_blocked(&self) -> bool {
+        !self.writable.get()
     }
-    /// Writes what fits: `Ok(None)` = nothing fits now. MSG_NOSIGNAL.
-    pub fn try_write(&self, _buf: &[u8]) -> io::Result<Option<usize>> {
-        todo!()
+
+    /// For writes from outside the green thread: if that doesn't wait here it hears of no event, so whether there is
+    /// room is found out by trying.
+    pub(crate) fn look_for_room(&self) {
+        if !self.waiting.get() {
+            self.writable.set(true);
+        }
     }
-    pub fn try_write_vectored(&self, _bufs: &[IoSlice]) -> io::Result<Option<usize>> {
-        todo!()
+
+    /// Reads what is there: `Ok(None)` = nothing now, `Ok(Some(0))` = the peer has finished.
+    ///
+    /// `buf` must not be empty, or an end would be seen where there is none.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub(crate) fn try_read(&self, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        debug_assert!(!buf.is_empty(), "a read needs room");
+        if !self.readable.get() {
+            return Ok(None);
+        }
+        let socket = SockRef::from(&self.socket);
+        loop {
+            match (&*socket).read(buf) {
+                Ok(read) => {
+                    // A short read has drained the socket, but the end of the stream may be waiting behind it
+                    // without an event of its own.
+                    if read < buf.len() && !self.hangup.get() {
+                        self.readable.set(read == 0);
+                    }
+                    return Ok(Some(read));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.readable.set(false);
+                    return Ok(None);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
-    /// True if the last write found the socket full and no writable event has come since.
-    pub fn is_write_blocked(&self) -> bool {
-        todo!()
+
+    /// Writes what fits of `buf`: `Ok(None)` = nothing fits now. Never raises SIGPIPE.
+    ///
+    /// # Errors
+    /// The connection has failed; `WriteZero` if the system took nothing of a buffer that isn't empty.
+    pub(crate) fn try_write(&self, buf: &[u8]) -> io::Result<Option<usize>> {
+        self.write_with(buf.len(), |socket| {
+            socket.send_with_flags(buf, libc::MSG_NOSIGNAL)
+        })
     }
-    pub fn set_write_blocked(&self) {
-        todo!()
+
+    /// [`try_write`](Self::try_write) for several buffers in one system call.
+    ///
+    /// # Errors
+    /// As [`try_write`](Self::try_write).
+    pub(crate) fn try_write_vectored(&self, bufs: &[IoSlice]) -> io::Result<Option<usize>> {
+        let total = bufs.iter().map(|buf| buf.len()).sum();
+        self.write_with(total, |socket| {
+            socket.send_vectored_with_flags(bufs, libc::MSG_NOSIGNAL)
+        })
     }
-    /// Parks; folds what it learns into the readiness flags.
-    pub fn wait(&self, _until: Option<Instant>) -> Wake {
-        todo!()
-    }
-    /// Parks until something was read; ErrorKind::TimedOut at `until`.
-    pub fn read(&self, _buf: &mut [u8], _until: Option<Instant>) -> io::Result<usize> {
-        todo!()
-    }
-    /// Parks until all of `bufs` is written; ErrorKind::TimedOut if the peer takes nothing for `stall`.
-    pub fn write_all(&self, _buf: &[u8], _stall: std::time::Duration) -> io::Result<()> {
-        todo!()
-    }
-    pub fn write_all_vectored(
+
+    fn write_with(
         &self,
-        _head: &[u8],
-        _body: &[u8],
-        _stall: std::time::Duration,
-    ) -> io::Result<()> {
-        todo!()
+        total: usize,
+        send: impl Fn(&SockRef) -> io::Result<usize>,
+    ) -> io::Result<Option<usize>> {
+        if total == 0 {
+            return Ok(Some(0));
+        }
+        if !self.writable.get() {
+            return Ok(None);
+        }
+        let socket = SockRef::from(&self.socket);
+        loop {
+            match send(&socket) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    // A short write has filled the socket; room brings an event.
+                    self.writable.set(written == total);
+                    return Ok(Some(written));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.writable.set(false);
+                    return Ok(None);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
-    pub fn shutdown_write(&self) -> io::Result<()> {
-        todo!()
+
+    /// Parks until the socket has news, the green thread is woken, or `until`; remembers what it learns. Spurious
+    /// ends are possible: call it in a loop over a condition.
+    pub(crate) fn wait(&self, until: Option<Instant>) -> Wake {
+        self.waiting.set(true);
+        let wake = self.socket.wait(until);
+        self.waiting.set(false);
+        if wake.hangup {
+            self.hangup.set(true);
+        }
+        if wake.readable || wake.hangup {
+            self.readable.set(true);
+        }
+        if wake.writable || wake.hangup {
+            self.writable.set(true);
+        }
+        wake
+    }
+
+    /// Sends FIN; reading goes on.
+    ///
+    /// # Errors
+    /// The connection has failed already.
+    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
+        SockRef::from(&self.socket).shutdown(Shutdown::Write)
+    }
+
+    /// Makes the close that follows a reset: what the peer hasn't taken is thrown away instead of being kept by the
+    /// system for minutes. For peers that stopped reading.
+    pub(crate) fn reset_on_close(&self) {
+        // Failing means that the connection is gone already.
+        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
     }
 }

@@ -87,9 +87,8 @@ impl Green {
         // SAFETY: `me` came from an `Arc` that its first frame holds for as long as it runs.
         unsafe { Arc::increment_strong_count(me) };
         // SAFETY: the count just taken is this one's.
-        Green {
-            inner: unsafe { Arc::from_raw(me) },
-        }
+        let inner = unsafe { Arc::from_raw(me) };
+        Green { inner }
     }
 
     /// The worker it lives on.
@@ -192,9 +191,8 @@ impl Inner {
         // SAFETY: `self` lives in an `Arc`: it is only ever made in `run`.
         unsafe { Arc::increment_strong_count(self) };
         // SAFETY: the count just taken is this one's.
-        let green = Green {
-            inner: unsafe { Arc::from_raw(self) },
-        };
+        let inner = unsafe { Arc::from_raw(self) };
+        let green = Green { inner };
         self.timer.set(local.timers.insert(green, at, now));
         self.armed.set(Some(at));
     }
@@ -269,10 +267,8 @@ impl Me {
         let (local, inner) = here();
         // SAFETY: the record lives as long as the green thread runs, and `Me` (which is not `Send`) is only ever a
         // local variable of a wait.
-        Me {
-            local,
-            inner: unsafe { &*inner },
-        }
+        let inner = unsafe { &*inner };
+        Me { local, inner }
     }
 
     /// A wake that has come and was not told yet.
@@ -285,6 +281,9 @@ impl Me {
     /// another green thread's panic would then abort the process: that counts as timed out.
     pub(super) fn suspend(self, waiting: Waiting, until: Option<Instant>, switch: impl FnOnce()) -> Ended {
         let Me { local, inner } = self;
+        if local.ring_at_park() && inner.woken.get() {
+            return Ended { timed_out: false };
+        }
         if !inner.set_deadline(local, until) || std::thread::panicking() {
             return Ended { timed_out: true };
         }
@@ -408,6 +407,7 @@ impl<F: FnOnce() + Send> Job for Start<F> {
 
 /// Not inlined: the box is freed when this returns.
 #[inline(never)]
+#[allow(clippy::boxed_local)]
 fn unbox<T>(boxed: Box<T>) -> T {
     *boxed
 }
@@ -470,6 +470,7 @@ fn run(worker: usize, job: Box<dyn Job>) {
         // Its destructor is somebody else's code too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
     }
+    local.ring_at_park();
     inner.disarm(local);
     stack::untrim(&inner);
     local.current.set(ptr::null());

@@ -19,7 +19,8 @@ type Job = Box<dyn FnOnce() + Send>;
 struct State {
     queue: VecDeque<Job>,
     threads: usize,
-    idle: usize,
+    /// Threads that will take the next job: waiting for one or just being started.
+    free: usize,
 }
 
 struct Pool {
@@ -57,7 +58,7 @@ pub(super) fn set_bounds(max_threads: usize, max_queue: usize) {
     let state = Mutex::new(State {
         queue: VecDeque::new(),
         threads: 0,
-        idle: 0,
+        free: 0,
     });
     let _ = POOL.set(Pool {
         state,
@@ -77,12 +78,15 @@ impl Pool {
     fn submit(&'static self, job: Job) -> bool {
         let start = {
             let mut state = self.state.lock();
-            let start = state.idle <= state.queue.len() && state.threads < self.max_threads;
-            if !start && state.idle <= state.queue.len() && state.queue.len() - state.idle >= self.max_queue {
-                return false;
-            }
-            if start {
-                state.threads += 1;
+            let mut start = false;
+            if state.free <= state.queue.len() {
+                start = state.threads < self.max_threads;
+                if start {
+                    state.threads += 1;
+                    state.free += 1;
+                } else if state.queue.len() - state.free >= self.max_queue {
+                    return false;
+                }
             }
             state.queue.push_back(job);
             start
@@ -104,6 +108,7 @@ impl Pool {
         let jobs = {
             let mut state = self.state.lock();
             state.threads -= 1;
+            state.free -= 1;
             if state.threads > 0 {
                 VecDeque::new()
             } else {
@@ -117,6 +122,7 @@ impl Pool {
     /// The life of a host thread.
     fn serve(&self) {
         let mut state = self.state.lock();
+        state.free -= 1;
         loop {
             if let Some(job) = state.queue.pop_front() {
                 drop(state);
@@ -124,9 +130,9 @@ impl Pool {
                 state = self.state.lock();
                 continue;
             }
-            state.idle += 1;
+            state.free += 1;
             let timed_out = self.work.wait_for(&mut state, IDLE).timed_out();
-            state.idle -= 1;
+            state.free -= 1;
             if timed_out && state.queue.is_empty() {
                 state.threads -= 1;
                 return;

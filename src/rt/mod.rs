@@ -20,11 +20,15 @@
 //!
 //! It does no HTTP and no buffering, and knows nothing of sessions.
 
+// The bans of clippy.toml hold everywhere but here.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod fd;
 mod green;
 mod host;
 mod maps;
 mod oneshot;
+mod owned;
 mod signal;
 mod socket;
 mod stack;
@@ -40,11 +44,12 @@ pub(crate) use green::{Green, green_threads, is_green, park, spawn_on};
 pub use green::{sleep, yield_now};
 pub use host::{BlockingError, blocking};
 pub(crate) use oneshot::{Completer, Completion, Incomplete, oneshot};
+pub(crate) use owned::Owned;
 pub(crate) use signal::on_terminate;
 pub(crate) use socket::{Socket, Wake};
 pub(crate) use stack::trim_stack;
 pub(crate) use start::{Settings, next_worker, start, worker, workers};
-pub(crate) use worker::{post, post_all};
+pub(crate) use worker::{before_park, post, post_all};
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::worker;
 use may::io::{CoIo, WaitIo, WaitIoWaker};
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 /// What ended a wait. Several may be true at once.
@@ -106,6 +106,12 @@ impl Socket {
         // Deprecated as something to do before each wait; as a look without waiting there is nothing else.
         #[allow(deprecated)]
         Wake::from_flags(self.io.reset_io())
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

@@ -136,10 +136,10 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, _context
     let address = unsafe { (*info).si_addr() } as usize;
     if let Some(local) = worker::local() {
         let current = local.current.get();
-        // SAFETY: set only while that green thread's first frame holds the record.
         let top = if current.is_null() {
             local.doorbell_stack
         } else {
+            // SAFETY: set only while that green thread's first frame holds the record.
             unsafe { (*current).stack_top }
         };
         if in_guard(top, address)

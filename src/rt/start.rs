@@ -54,13 +54,13 @@ pub(crate) fn start(settings: &Settings) -> io::Result<()> {
     let (ready, started) = mpsc::channel();
     for worker in workers {
         let doorbell = ready.clone();
-        spawn(worker.index, move || {
-            worker::run(worker, |result| {
+        spawn(worker.index, move |top| {
+            worker::run(worker, top, |result| {
                 drop(doorbell.send(result.map(|local| local.doorbell_stack)))
             });
         })?;
         let timer = ready.clone();
-        spawn(worker.index, move || {
+        spawn(worker.index, move |_| {
             worker::run_timer(|result| drop(timer.send(result.map(|()| 0))))
         })?;
     }
@@ -80,9 +80,10 @@ pub(crate) fn start(settings: &Settings) -> io::Result<()> {
     watchdog::start()
 }
 
-/// A green thread of the runtime's own, straight through `may`; a panic in it ends the process.
+/// A green thread of the runtime's own, straight through `may`, that is told the top of its stack; a panic in it ends
+/// the process.
 #[allow(unsafe_code)]
-fn spawn(worker: usize, f: impl FnOnce() + Send + 'static) -> io::Result<()> {
+fn spawn(worker: usize, f: impl FnOnce(usize) + Send + 'static) -> io::Result<()> {
     struct Fatal;
     impl Drop for Fatal {
         fn drop(&mut self) {
@@ -91,9 +92,15 @@ fn spawn(worker: usize, f: impl FnOnce() + Send + 'static) -> io::Result<()> {
             }
         }
     }
+    // A frame of its own, so that this one is small and lies in the topmost page.
+    #[inline(never)]
+    fn call(f: impl FnOnce(usize), top: usize) {
+        f(top);
+    }
     let body = move || {
         let _fatal = Fatal;
-        f();
+        let mark = 0u8;
+        call(f, stack::top(&mark));
     };
     // SAFETY: as in `green::run_new`.
     unsafe { coroutine::Builder::new().id(worker).spawn(body) }.map(drop)

@@ -3,6 +3,7 @@
 mod busy;
 mod child;
 mod deadlines;
+mod measure;
 mod waits;
 
 use super::{Settings, oneshot, spawn_on, start};

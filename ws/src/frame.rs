@@ -1,6 +1,6 @@
 //! Frames ready to be sent (RFC 6455 section 5.2).
 
-use crate::{CloseFrame, FrameHead, Message, OpCode, apply_mask};
+use crate::{CloseFrame, FrameHead, Message, OpCode, Text, apply_mask};
 use bytes::Bytes;
 use std::fmt;
 
@@ -69,6 +69,17 @@ impl EncodedFrame {
     /// The payload.
     pub fn payload(&self) -> &[u8] {
         &self.0[self.head_len()..]
+    }
+
+    /// The message again, its payload shared with this frame; `None` for a control frame.
+    pub fn to_message(&self) -> Option<Message> {
+        let payload = self.0.slice(self.head_len()..);
+        match OpCode::from_nibble(self.0[0] & 0x0f) {
+            // Text was text when it was encoded: the check can't fail.
+            Some(OpCode::Text) => Text::try_from(payload).ok().map(Message::Text),
+            Some(OpCode::Binary) => Some(Message::Binary(payload)),
+            _ => None,
+        }
     }
 
     fn head_len(&self) -> usize {

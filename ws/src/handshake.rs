@@ -96,7 +96,7 @@ where
         // 4.1: "The elements that comprise this value MUST be non-empty strings with characters in the range
         // U+0021 to U+007E not including separator characters".
         let mut fields = values(self.headers.clone(), "sec-websocket-protocol");
-        if !fields.all(|value| is_list(value, |element| is_token(element))) {
+        if !fields.all(|value| is_list(value, is_token)) {
             return Err(Refusal::Protocols);
         }
         // 9.1: "If a value is received by either the client or the server during negotiation that does not
@@ -147,9 +147,9 @@ where
 }
 
 impl AcceptKey {
-    /// From the value of Sec-WebSocket-Key. 4.2.2: "concatenating the value of the |Sec-WebSocket-Key| header
-    /// field in the client's handshake with the string "258EAFA5-E914-47DA-95CA-C5AB0DC85B11", taking the SHA-1
-    /// hash of this concatenated value [...] and base64-encoding".
+    /// From the value of Sec-WebSocket-Key. 4.2.2: "constructed by concatenating /key/ [...] with the string
+    /// "258EAFA5-E914-47DA-95CA-C5AB0DC85B11", taking the SHA-1 hash of this concatenated value to obtain a
+    /// 20-byte value and base64-encoding [...] this 20-byte hash".
     pub fn derive(key: &[u8]) -> AcceptKey {
         let digest = Sha1::new().chain_update(key).chain_update(GUID).finalize();
         let mut encoded = [b'='; 28];
@@ -188,7 +188,9 @@ impl Refusal {
             Refusal::Method => Some(("allow", "GET")),
             // RFC 9110 15.5.22: "The server MUST send an Upgrade header field in a 426 response".
             Refusal::HttpVersion | Refusal::NoUpgrade => Some(("upgrade", "websocket")),
-            // RFC 6455 4.4: "the server MUST respond with [...] |Sec-WebSocket-Version|".
+            // RFC 6455 4.2.2: "an appropriate HTTP error code (such as 426 Upgrade Required) and a
+            // |Sec-WebSocket-Version| header field indicating the version(s) the server is capable of
+            // understanding".
             Refusal::Version => Some(("sec-websocket-version", "13")),
             Refusal::Body | Refusal::Key | Refusal::Protocols | Refusal::Extensions => None,
         }

@@ -11,6 +11,7 @@
 //! | `protocol`, `event` | the receiving state machine and what it reports | 5, 6.2, 7, 8 |
 //! | `frame_head`, `opcode`, `frame` | frames, encoded once and shared | 5.2 |
 //! | `mask`, `utf8`, `assembly` | unmasking, checking, putting together | 5.3, 5.4, 8.1 |
+//! | `limits` | bounds on messages and their fragments | 10.4 |
 //! | `message`, `text` | whole messages | 5.6 |
 //! | `close`, `error` | close codes, and what a peer did wrong | 7 |
 
@@ -22,6 +23,7 @@ mod event;
 mod frame;
 mod frame_head;
 mod handshake;
+mod limits;
 mod mask;
 mod message;
 mod opcode;
@@ -37,9 +39,10 @@ pub use event::{Event, Received};
 pub use frame::{EncodedFrame, encode_masked};
 pub use frame_head::{EncodedHead, FrameHead};
 pub use handshake::{Accept, AcceptKey, Refusal, UpgradeRequest};
+pub use limits::Limits;
 pub use mask::apply_mask;
 pub use message::Message;
 pub use opcode::OpCode;
 pub use origin::{InvalidOrigin, Origin, OriginPolicy};
-pub use protocol::{Limits, Protocol, Role, Step};
+pub use protocol::{Protocol, Role, Step};
 pub use text::Text;

@@ -5,7 +5,7 @@
 
 use crate::assembly::Assembly;
 use crate::frame::MAX_CONTROL;
-use crate::{CloseFrame, Event, FrameHead, OpCode, ProtocolError, Received, apply_mask, mask};
+use crate::{CloseFrame, Event, FrameHead, Limits, OpCode, ProtocolError, Received, apply_mask, mask};
 use std::ops::Range;
 
 /// Which end of the connection this is (section 5.1).
@@ -15,38 +15,6 @@ pub enum Role {
     Server,
     /// Sends masked frames, receives unmasked ones.
     Client,
-}
-
-/// Bounds on what a peer may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Longest message in octets; beyond it: 1009, as soon as the length is announced.
-    pub max_message: usize,
-    /// What the fragments of one message may cost together; beyond it: 1008. Each costs its octets and
-    /// [`FRAGMENT_COST`](Self::FRAGMENT_COST), so that fragments which are tiny or empty have an end as well.
-    pub fragment_budget: usize,
-}
-
-impl Limits {
-    /// The fixed part of a fragment's cost: about what handling one costs in terms of copying octets.
-    pub const FRAGMENT_COST: usize = 64;
-
-    /// Limits for messages of `max_message` octets. The fragment budget is generous: twice that, and 4 MiB, so
-    /// the longest message may come in pieces of 64 octets, and about 65,000 fragments are always allowed.
-    pub const fn new(max_message: usize) -> Limits {
-        Limits {
-            max_message,
-            fragment_budget: max_message.saturating_mul(2).saturating_add(4 << 20),
-        }
-    }
-}
-
-impl Default for Limits {
-    /// 8 MiB: above what chat, documents and images in messages need, and few enough that some peers at once
-    /// can't exhaust a small machine.
-    fn default() -> Self {
-        Limits::new(8 << 20)
-    }
 }
 
 /// Where the conversation is.
@@ -220,8 +188,8 @@ impl Protocol {
         }
     }
 
-    /// Our Close went out: from now on data is read past and only the peer's Close is reported (section 5.5.1,
-    /// "after sending a Close frame [...] discard any further data received").
+    /// Our Close went out: from now on data is read past, and only the peer's Close is reported, since that is
+    /// what completes the closing handshake (section 7.1.2).
     pub fn close_sent(&mut self) {
         if self.phase == Phase::Open {
             self.phase = Phase::CloseSent;

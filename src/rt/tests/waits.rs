@@ -434,17 +434,19 @@ fn two_green_threads_that_wake_each_other_all_the_time_do_not_shut_out_sockets()
     on_green(0, || {
         let stop = Arc::new(AtomicBool::new(false));
         let players: Arc<Mutex<Vec<Green>>> = Arc::default();
-        for _ in 0..2 {
+        for me in 0..2 {
             let (stop, players) = (stop.clone(), players.clone());
             spawn_on(0, move || {
                 players.lock().push(Green::current());
+                while players.lock().len() < 2 {
+                    yield_now();
+                }
+                let other = players.lock()[1 - me].clone();
                 while !stop.load(Ordering::Acquire) {
-                    let others = players.lock().clone();
-                    others.iter().for_each(Green::wake);
+                    other.wake();
                     park(None);
                 }
-                let others = players.lock().clone();
-                others.iter().for_each(Green::wake);
+                other.wake();
             })
             .unwrap();
         }

@@ -1,0 +1,267 @@
+//! The HTTP phase of one connection, on its own green thread: from bytes to handler and back (RFC 9112).
+//!
+//! ```text
+//!            bytes                      head complete
+//!   idle ------------> reading a head ----------------> handler ---> answer in `out`
+//!    ^                                                                     |
+//!    |   all answered: `out` is written in one go                          |
+//!    +---------------------------------------------------------------------+
+//! ```
+//!
+//! Here are its waits, writes and deadlines; what lies between a request and its answer is in `server::exchange`. Memory
+//! is borrowed from the worker while there is something to do (`net::buffer`, `server::scratch`), so that an idle
+//! connection is a stack and this struct. Deadlines are absolute; the clock is read only when the connection is about
+//! to park.
+//!
+//! It doesn't read bodies (`server::incoming` does, when a handler asks) and knows nothing of WebSocket frames: after a
+//! `101` it returns, and its caller goes on with the stream.
+
+use crate::net::buffer::{Filled, ReadBuffer};
+use crate::net::stream::Stream;
+use crate::rt;
+use crate::server::exchange::{self, End};
+use crate::server::incoming::BodyState;
+use crate::server::request::{Request, RequestBody};
+use crate::server::scratch;
+use crate::server::shared::Shared;
+use crate::server::upgrade::PreparedUpgrade;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is read and thrown away after an answer that the client may not have expected, so that the close that follows
+/// doesn't reset the connection before the client has seen the answer (RFC 9112 section 9.6).
+const LINGER_BYTES: usize = 256 * 1024;
+const LINGER_TIME: Duration = Duration::from_secs(1);
+
+/// One TCP peer in its HTTP phase.
+pub(crate) struct Connection {
+    pub(crate) stream: Stream,
+    pub(crate) buffer: ReadBuffer,
+    pub(crate) shared: Arc<Shared>,
+    /// The body of the request that is being handled, if it has one.
+    pub(crate) body: Option<BodyState>,
+    /// Requests since others had their turn.
+    in_a_row: u32,
+}
+
+/// How the HTTP phase ended.
+pub(crate) enum Outcome {
+    /// The connection is closed.
+    Closed,
+    /// The `101` is on its way: the stream is a WebSocket session's from now on.
+    Upgraded(Box<Upgraded>),
+}
+
+/// What an upgrade leaves behind.
+pub(crate) struct Upgraded {
+    pub(crate) stream: Stream,
+    /// Bytes that came behind the request and belong to the session.
+    pub(crate) leftover: ReadBuffer,
+    pub(crate) prepared: Box<PreparedUpgrade>,
+}
+
+/// Why waiting for the peer was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gone {
+    /// A deadline passed.
+    TimedOut,
+    /// The peer has left, the connection has failed, or the server drops what is left.
+    Closed,
+}
+
+impl From<io::Error> for Gone {
+    fn from(_: io::Error) -> Gone {
+        // Whatever the kernel says of a connection that can't be used: there is nobody left to tell.
+        Gone::Closed
+    }
+}
+
+/// Serves the requests of `stream` until it is closed or upgraded.
+///
+/// Not inlined: its frame must be gone when a session goes on with the stream for hours.
+#[inline(never)]
+pub(crate) fn run(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>) -> Outcome {
+    let mut connection = Box::new(Connection {
+        stream,
+        buffer: ReadBuffer::new(),
+        shared: shared.clone(),
+        body: None,
+        in_a_row: 0,
+    });
+    let mut request = Box::new(Request::new(
+        Default::default(),
+        RequestBody::Empty,
+        peer,
+        shared.app.state().clone(),
+    ));
+    // A peer that connects is expected to ask soon; one that has asked may come back later.
+    let mut patience = shared.config.timeout;
+    loop {
+        if connection.await_request(patience).is_err() {
+            return Outcome::Closed;
+        }
+        patience = shared.config.idle_timeout;
+        let mut scratch = scratch::take();
+        std::mem::swap(&mut request.head, &mut scratch.head);
+        let flow = exchange::serve(connection, &mut request, shared, &mut scratch.out);
+        std::mem::swap(&mut request.head, &mut scratch.head);
+        scratch::put(scratch);
+        match flow {
+            ControlFlow::Continue(still_open) => connection = still_open,
+            ControlFlow::Break(End::Close) => return Outcome::Closed,
+            ControlFlow::Break(End::Linger(mut connection)) => {
+                connection.linger();
+                return Outcome::Closed;
+            }
+            ControlFlow::Break(End::Upgraded(upgraded)) => return Outcome::Upgraded(upgraded),
+        }
+    }
+}
+
+impl Connection {
+    /// Parks with nothing in hand until the first bytes of a request are there.
+    fn await_request(&mut self, patience: Duration) -> Result<(), Gone> {
+        let mut until = None;
+        loop {
+            match self.buffer.fill(&self.stream)? {
+                Filled::Bytes(_) => return Ok(()),
+                Filled::Nothing => {}
+                Filled::End | Filled::Full => return Err(Gone::Closed),
+            }
+            if self.shared.drain.is_draining() {
+                return Err(Gone::Closed);
+            }
+            self.wait(*until.get_or_insert_with(|| Instant::now() + patience))?;
+        }
+    }
+
+    /// Parks until more of a head is there. The deadline is set by the first call for that head.
+    pub(crate) fn await_head(&mut self, deadline: &mut Option<Instant>) -> Result<(), Gone> {
+        loop {
+            match self.buffer.fill(&self.stream)? {
+                Filled::Bytes(_) => return Ok(()),
+                Filled::Nothing => {}
+                Filled::Full if self.buffer.grow(self.shared.head_limits.max_bytes) => continue,
+                Filled::End | Filled::Full => return Err(Gone::Closed),
+            }
+            let timeout = self.shared.config.timeout;
+            self.wait(*deadline.get_or_insert_with(|| Instant::now() + timeout))?;
+        }
+    }
+
+    /// Parks until the stream has news, at most until `until`; holds no more memory meanwhile than it must.
+    pub(crate) fn wait(&mut self, until: Instant) -> Result<(), Gone> {
+        if self.shared.drain.is_dropping() {
+            return Err(Gone::Closed);
+        }
+        self.buffer.park();
+        let wake = self.stream.wait(Some(until));
+        if wake.timed_out && !self.stream.is_readable() {
+            return Err(Gone::TimedOut);
+        }
+        Ok(())
+    }
+
+    /// Writes the answers that were collected; parks while the peer takes nothing.
+    pub(crate) fn flush(&mut self, out: &mut Vec<u8>) -> ControlFlow<End> {
+        if out.is_empty() {
+            ControlFlow::Continue(())
+        } else {
+            self.send(out, &[])
+        }
+    }
+
+    /// Writes the answers that were collected and a body behind them.
+    pub(crate) fn send(&mut self, out: &mut Vec<u8>, body: &[u8]) -> ControlFlow<End> {
+        let sent = self.write_all(out, body);
+        out.clear();
+        match sent {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(gone) => {
+                if gone == Gone::TimedOut {
+                    // Without this the system would go on keeping what the peer doesn't take.
+                    self.stream.reset_on_close();
+                }
+                ControlFlow::Break(End::Close)
+            }
+        }
+    }
+
+    /// Writes both, in one system call if the peer takes them; the time-out counts from the last byte it took.
+    pub(crate) fn write_all(&mut self, head: &[u8], body: &[u8]) -> Result<(), Gone> {
+        let total = head.len() + body.len();
+        let mut written = 0;
+        let mut stalled_at = None;
+        while written < total {
+            let progress = match head.get(written..) {
+                Some(rest) if body.is_empty() => self.stream.try_write(rest)?,
+                Some(rest) => self
+                    .stream
+                    .try_write_vectored(&[IoSlice::new(rest), IoSlice::new(body)])?,
+                None => self.stream.try_write(&body[written - head.len()..])?,
+            };
+            match progress {
+                Some(count) => {
+                    written += count;
+                    stalled_at = None;
+                }
+                None => {
+                    if self.shared.drain.is_dropping() {
+                        return Err(Gone::Closed);
+                    }
+                    let timeout = self.shared.config.timeout;
+                    let until = *stalled_at.get_or_insert_with(|| Instant::now() + timeout);
+                    self.buffer.park();
+                    let wake = self.stream.wait(Some(until));
+                    if wake.timed_out && self.stream.is_write_blocked() {
+                        return Err(Gone::TimedOut);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the worker's other green threads run once this connection had its share. Waits in between don't count: one
+    /// that ends at once, since the next request is there already, lets nobody run.
+    pub(crate) fn take_turns(&mut self, out: &mut Vec<u8>) -> ControlFlow<End> {
+        self.in_a_row += 1;
+        if self.in_a_row >= self.shared.config.burst {
+            self.flush(out)?;
+            self.in_a_row = 0;
+            rt::yield_now();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Finishes sending, then reads and throws away a little, so that the client can see the last answer (H32).
+    fn linger(&mut self) {
+        if self.stream.shutdown_write().is_err() {
+            return;
+        }
+        let until = Instant::now() + LINGER_TIME.min(self.shared.config.timeout);
+        let mut read = self.buffer.unread().len();
+        while read < LINGER_BYTES {
+            self.buffer.consume(self.buffer.unread().len());
+            match self.buffer.fill(&self.stream) {
+                Ok(Filled::Bytes(count)) => read += count,
+                Ok(Filled::Nothing) if self.wait(until).is_ok() => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_is_small() {
+        let size = size_of::<Connection>() + size_of::<Request>();
+        assert!(size <= 1024, "{size} bytes");
+    }
+}

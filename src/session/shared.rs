@@ -1,0 +1,147 @@
+//! The half of a session that other threads may reach: its outbox, and the bell that has it written out.
+
+use super::handle::SessionRef;
+use crate::net::stream::Stream;
+use crate::outbox::{Entry, Flushed, Outbox, SendStatus};
+use crate::rt::{self, Green, Owned, Rung};
+use greenroom_ws::{CloseCode, EncodedFrame};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The bounds of one session, from its route and the server's configuration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SessionSettings {
+    /// Longest message in bytes.
+    pub(crate) max_message: usize,
+    /// Bytes that may wait in the outbox.
+    pub(crate) max_queue: usize,
+    /// Nothing heard for this long: dropped. Zero: never.
+    pub(crate) idle_timeout: Duration,
+    /// How long the peer may take to answer a Close.
+    pub(crate) close_timeout: Duration,
+    /// How long the peer may take no bytes while the handler waits for room in the outbox.
+    pub(crate) stall_timeout: Duration,
+    /// Messages in a row before the other connections of the worker get their turn.
+    pub(crate) burst: u32,
+}
+
+/// What every handle to a session shares.
+pub(crate) struct Shared {
+    pub(crate) id: u64,
+    pub(crate) peer: SocketAddr,
+    pub(crate) subprotocol: Option<Box<str>>,
+    pub(crate) outbox: Outbox,
+    pub(crate) green: Green,
+    stream: Owned<Stream>,
+    /// A ring is under way: no second one is needed.
+    ringing: AtomicBool,
+    /// The next park of the session's green thread will flush.
+    flush_at_park: AtomicBool,
+}
+
+impl Shared {
+    /// Shares the session of the calling green thread.
+    pub(crate) fn new(
+        stream: Rc<Stream>,
+        peer: SocketAddr,
+        subprotocol: Option<Box<str>>,
+        settings: &SessionSettings,
+    ) -> Arc<Self> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            peer,
+            subprotocol,
+            outbox: Outbox::new(settings.max_queue),
+            green: Green::current(),
+            stream: Owned::new(stream),
+            ringing: AtomicBool::new(false),
+            flush_at_park: AtomicBool::new(false),
+        })
+    }
+
+    /// The worker that owns the session's socket.
+    pub(crate) fn worker(&self) -> usize {
+        self.stream.worker()
+    }
+
+    /// Pushes for somebody else and rings; never waits.
+    pub(crate) fn send(self: &Arc<Self>, entry: Entry) -> SendStatus {
+        let status = self.outbox.push(entry);
+        if status != SendStatus::Closed {
+            self.ring();
+        }
+        status
+    }
+
+    /// Pushes a shared frame; the caller rings if `true` comes with it ([`rt::post_all`] for many sessions at once).
+    pub(crate) fn push_shared(&self, frame: &EncodedFrame) -> (SendStatus, bool) {
+        let status = self.outbox.push(Entry::shared(frame));
+        let ring = status != SendStatus::Closed && self.must_ring();
+        (status, ring)
+    }
+
+    /// Pushes a shared frame without ringing.
+    pub(crate) fn push_shared_quietly(&self, frame: &EncodedFrame) -> SendStatus {
+        self.outbox.push(Entry::shared(frame))
+    }
+
+    /// Queues a Close and rings.
+    pub(crate) fn close(self: &Arc<Self>, code: Option<CloseCode>, reason: &str) {
+        self.outbox.close(code, reason);
+        self.ring();
+    }
+
+    /// Has the owner write the outbox out.
+    pub(crate) fn ring(self: &Arc<Self>) {
+        if self.must_ring() {
+            rt::post(self.worker(), self.clone());
+        }
+    }
+
+    fn must_ring(&self) -> bool {
+        // A look first: while the bell rings already the line is only read, so that publishers don't fight for it.
+        !self.ringing.load(Ordering::Acquire) && !self.ringing.swap(true, Ordering::AcqRel)
+    }
+
+    /// On the session's own green thread: the outbox is written out when it next parks, wherever that is.
+    pub(crate) fn flush_at_park(self: &Arc<Self>) {
+        if !self.flush_at_park.swap(true, Ordering::Relaxed) {
+            rt::before_park(self.clone());
+        }
+    }
+
+    /// Writes the outbox out; the owner only (elsewhere, and after the end, it does nothing).
+    fn flush(&self) {
+        let Some(stream) = self.stream.get() else { return };
+        stream.look_for_room();
+        match self.outbox.flush(&stream) {
+            Ok(Flushed::All | Flushed::Blocked) if self.outbox.is_open() => {}
+            // A Close is under way, or the connection has failed: the session has to look, and to watch the time.
+            _ => self.green.wake(),
+        }
+    }
+
+    /// The end: the socket is given up and everything that still waits is dropped.
+    pub(crate) fn shut(&self) {
+        self.outbox.shut();
+        drop(self.stream.take());
+    }
+
+    /// A handle that doesn't park.
+    pub(crate) fn session_ref(self: &Arc<Self>) -> SessionRef {
+        SessionRef::new(self.clone())
+    }
+}
+
+impl Rung for Shared {
+    fn rung(self: Arc<Self>) {
+        // Both before the look at the queue: a push that comes later rings again.
+        self.ringing.store(false, Ordering::SeqCst);
+        self.flush_at_park.store(false, Ordering::Relaxed);
+        self.flush();
+    }
+}
