@@ -74,7 +74,7 @@ if once_per_content "$work/npm.stamp" "$here/package.json" "$here/package-lock.j
   ok=$(sed -n 's/^# pass //p' "$log") bad=$(sed -nE 's/^# (fail|cancelled) //p' "$log" | paste -sd+)
   if [ -n "$ok" ] && [ -n "$bad" ]; then
     passed=$((passed + ok)) failed=$((failed + bad))
-    if [ $((bad)) != 0 ]; then cat "$log"; fi
+    if [ $((bad)) != 0 ]; then sed -n '/^not ok/,/^  \.\.\.$/p' "$log"; fi
   else
     fail "ws: the run was cut short" "$log"
   fi

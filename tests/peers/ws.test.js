@@ -51,11 +51,14 @@ after(() => server?.child.kill('SIGKILL'));
 /** One open session, whose messages are read with `receive`. */
 class Session {
   constructor(path, address = server.address) {
-    // The client's default offers permessage-deflate.
-    this.socket = new WebSocket(`ws://${address}${path}`);
+    // The client's default offers permessage-deflate; finishRequest is where it shows what it is about to send.
+    const finishRequest = (request) => {
+      this.offeredExtensions = request.getHeader('Sec-WebSocket-Extensions');
+      request.end();
+    };
+    this.socket = new WebSocket(`ws://${address}${path}`, { finishRequest });
     this.inbox = on(this.socket, 'message');
-    this.closed = once(this.socket, 'close');
-    this.closed.catch(() => {});
+    this.closed = new Promise((resolve) => this.socket.once('close', resolve));
   }
 
   static async open(path, address) {
@@ -68,9 +71,10 @@ class Session {
     this.socket.send(data, options);
   }
 
-  /** The next message: a string if it was text, a Buffer if it was binary. */
+  /** The next message: a string if it was text, a Buffer if it was binary. Rejects if the session ends first. */
   async receive() {
-    const { value } = await this.inbox.next();
+    const ended = this.closed.then((code) => assert.fail(`closed with ${code} while a message was awaited`));
+    const { value } = await Promise.race([this.inbox.next(), ended]);
     const [data, isBinary] = value;
     return isBinary ? data : data.toString();
   }
@@ -81,12 +85,8 @@ class Session {
   }
 
   /** Waits for the end; the code is the one in the server's Close frame, 1005 if that had none, 1006 without one. */
-  async closeCode() {
-    const [code] = await new Promise((resolve) => {
-      if (this.socket.readyState === WebSocket.CLOSED) resolve(this.closed);
-      else this.socket.once('close', (...end) => resolve(end));
-    });
-    return code;
+  closeCode() {
+    return this.closed;
   }
 
   close(code) {
@@ -198,9 +198,8 @@ for (const path of ['/ws', '/ws-callback']) {
 
   test(`${path}: offered compression is not negotiated`, bounds, async () => {
     const session = new Session(path);
-    const [response] = await once(session.socket, 'upgrade');
-    await once(session.socket, 'open');
-    assert.match(response.req.getHeader('Sec-WebSocket-Extensions'), /permessage-deflate/);
+    const [[response]] = await Promise.all([once(session.socket, 'upgrade'), once(session.socket, 'open')]);
+    assert.match(session.offeredExtensions, /permessage-deflate/);
     assert.equal(response.headers['sec-websocket-extensions'], undefined);
     assert.equal(await session.echo('a'.repeat(1000)), 'a'.repeat(1000));
     await session.close(1000);
