@@ -16,7 +16,6 @@ import time
 import unittest
 
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
 
 MIB = 1024 * 1024
 MAX_MESSAGE = 16 * MIB
@@ -80,6 +79,17 @@ def bounded(test):
 async def echo(session, message):
     await session.send(message)
     return await session.recv()
+
+
+async def code_after(session, message, **options):
+    """The code of the Close frame that answers a message; None if the connection ended without one.
+
+    Whether `send` itself fails depends on how far it came. `close` is not called: under Python 3.11 it can fail inside
+    asyncio once a connection with much left to write has ended.
+    """
+    await asyncio.gather(session.send(message, **options), return_exceptions=True)
+    await session.wait_closed()
+    return session.protocol.close_rcvd and session.protocol.close_rcvd.code
 
 
 class PeerTest(unittest.IsolatedAsyncioTestCase):
@@ -161,20 +171,14 @@ class EchoTests:
 
     @bounded
     async def test_message_of_the_limit_passes_and_one_byte_more_is_1009(self):
-        async with self.connect() as session:
-            message = os.urandom(MAX_MESSAGE)
-            self.assertTrue(await echo(session, message) == message)
-            with self.assertRaises(ConnectionClosed) as closed:
-                await echo(session, message + b"x")
-            self.assertEqual(closed.exception.rcvd.code, 1009)
+        session = await self.connect()
+        message = os.urandom(MAX_MESSAGE)
+        self.assertTrue(await echo(session, message) == message)
+        self.assertEqual(await code_after(session, message + b"x"), 1009)
 
     @bounded
     async def test_text_that_is_no_utf_8_is_1007(self):
-        async with self.connect() as session:
-            with self.assertRaises(ConnectionClosed) as closed:
-                await session.send(b"\xce\xba\xff", text=True)
-                await session.recv()
-            self.assertEqual(closed.exception.rcvd.code, 1007)
+        self.assertEqual(await code_after(await self.connect(), b"\xce\xba\xff", text=True), 1007)
 
     @bounded
     async def test_offered_compression_is_not_negotiated(self):
