@@ -67,11 +67,20 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# The log of an earlier run would name an earlier address until the new server has opened it.
+rm -f "$work/server.log"
+touch "$work/server.log"
 PORT=0 "$server" >"$work/server.log" 2>&1 </dev/null &
 server_pid=$!
 address=''
 for _ in {1..200}; do
-  address=$(grep -aoEm1 '127\.0\.0\.1:[0-9]+' "$work/server.log" | head -n 1) && break
+  # `read` fails on a line that is not finished yet.
+  while IFS= read -r line; do
+    if [[ $line =~ 127\.0\.0\.1:[0-9]+ ]]; then
+      address=${BASH_REMATCH[0]}
+      break 2
+    fi
+  done <"$work/server.log"
   kill -0 "$server_pid" 2>/dev/null || break
   sleep 0.05
 done
