@@ -1,8 +1,10 @@
-"""Judges Autobahn reports: every one of the 301 cases OK or INFORMATIONAL, and the close codes as expected.
+"""Judges the reports that Autobahn's fuzzingclient wrote: check.py EXPECTED_CLOSE REPORTS ROUTE...
 
-    python3 check.py REPORT/index.json ...
+A route passes when exactly 301 cases ran (all but sections 12 and 13), each behaved OK or INFORMATIONAL both in its
+exchange and in its closing handshake, and each close code received is the one EXPECTED_CLOSE names. In that file
+`null` means that no code was received; a case it doesn't name may end with any code.
 
-expected_close.json names the close code of each case (null: none was received); a case that is absent may have any.
+Prints what failed and then `N passed, N failed`, in cases of all routes together; exits 1 if anything failed.
 """
 
 import json
@@ -10,38 +12,54 @@ import pathlib
 import sys
 
 CASES = 301
-GOOD = ("OK", "INFORMATIONAL")
+ACCEPTED = {"OK", "INFORMATIONAL"}
 
 
-def faults(report, expected):
-    """Yields (case, what is wrong with it)."""
-    for case, result in report.items():
-        if result["behavior"] not in GOOD or result["behaviorClose"] not in GOOD:
-            yield case, f"{result['behavior']}, close {result['behaviorClose']}"
-        elif case in expected and expected[case] != result["remoteCloseCode"]:
-            yield case, f"close code {result['remoteCloseCode']}, expected {expected[case]}"
+def faults(case, result, expected_close):
+    """What is wrong with one case's result, as a list of phrases."""
+    found = []
+    if result["behavior"] not in ACCEPTED:
+        found.append(f"behaviour {result['behavior']}")
+    if result["behaviorClose"] not in ACCEPTED:
+        found.append(f"closing behaviour {result['behaviorClose']}")
+    if case in expected_close and result["remoteCloseCode"] != expected_close[case]:
+        found.append(f"close code {result['remoteCloseCode']}, expected {expected_close[case]}")
+    return found
 
 
-def main(paths):
-    expected = json.loads((pathlib.Path(__file__).parent / "expected_close.json").read_text())
-    passed = failed = 0
-    for path in map(pathlib.Path, paths):
-        try:
-            (report,) = json.loads(path.read_text()).values()
-        except (OSError, ValueError) as error:
-            print(f"{path.parent.name}: no report: {error}")
-            failed += CASES
-            continue
-        wrong = list(faults(report, expected))
-        missing = max(0, CASES - len(report))
-        for case, what in wrong:
-            print(f"{path.parent.name}: case {case}: {what}")
-        if len(report) != CASES:
-            print(f"{path.parent.name}: {len(report)} cases ran, expected {CASES}")
-        passed += len(report) - len(wrong)
-        failed += len(wrong) + missing + (len(report) > CASES)
+def check_route(route, reports, expected_close):
+    """Prints the failed cases of one route; returns how many cases passed and failed."""
+    index = reports / route / "index.json"
+    try:
+        results = json.loads(index.read_text())[route]
+    except (OSError, ValueError, KeyError) as error:
+        print(f"{route}: no report: {error!r}")
+        return 0, CASES
+
+    failed = 0
+    for case, result in results.items():
+        if found := faults(case, result, expected_close):
+            failed += 1
+            print(f"{route} {case}: {'; '.join(found)}")
+    passed = len(results) - failed
+
+    # Cases that are missing count as failed, and so do cases too many: either way another suite ran than the one meant.
+    missing = sorted(expected_close.keys() - results.keys())
+    if missing:
+        print(f"{route}: did not run: {' '.join(missing)}")
+    if len(results) != CASES:
+        print(f"{route}: {len(results)} cases ran, expected {CASES}")
+    return passed, failed + max(len(missing), abs(CASES - len(results)))
+
+
+def main():
+    expected_path, reports, *routes = sys.argv[1:]
+    expected_close = json.loads(pathlib.Path(expected_path).read_text())
+    counts = [check_route(route, pathlib.Path(reports), expected_close) for route in routes]
+    passed = sum(count[0] for count in counts)
+    failed = sum(count[1] for count in counts)
     print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not paths else 0
+    return 1 if failed or not passed else 0
 
 
-sys.exit(main(sys.argv[1:]))
+sys.exit(main())
