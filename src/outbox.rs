@@ -5,7 +5,7 @@
 //! frames are copied side by side into one buffer of the worker (cheaper than a vector of tiny pieces), a large
 //! payload goes by reference. The lock is never held across a system call.
 //!
-//! What may go out, in order: the frame already begun, then the newest pong, then the queued messages, then the
+//! What may go out, in order: the frame already begun, then the pongs, then the queued messages, then the
 //! Close. After a Close is queued nothing more is admitted. When a push finds the queue full the route's policy
 //! decides; so far that is to close with 1013: the queued messages are given up, the frame already begun is finished
 //! and Close follows, so that the peer is told and no gap is hidden.
@@ -27,6 +27,9 @@ use crate::net::stream::Stream;
 const COPY_MAX: usize = 2048;
 /// Bytes handed to the kernel in one write at most, the size of the worker's copy buffer.
 const BATCH_MAX: usize = 64 * 1024;
+/// Pongs that may wait, in bytes of frames: enough for a burst of pings to be answered one by one. A peer that sends more
+/// without reading gets the newest only, which is all that RFC 6455 section 5.5.3 asks for.
+const PONGS_MAX: usize = 1024;
 /// A session's own sends are written out at once when this much waits, instead of when its thread parks.
 pub(crate) const FLUSH_MARK: usize = 32 * 1024;
 /// Added to each queued message's length, so that a queue of empty messages is bounded too.
@@ -121,10 +124,10 @@ struct Queue {
     begun: usize,
     /// Entries that the flush in progress is writing; they must stay where they are.
     in_flight: usize,
-    /// The newest ping's payload, still to be answered (RFC 6455 section 5.5.3 asks for no more).
-    pong: Option<Entry>,
-    /// Where the flush in progress has put a pong among the entries.
-    pong_at: Option<usize>,
+    /// The answers to pings, one frame behind the other, of which nothing has gone out.
+    pongs: Option<Entry>,
+    /// Where the flush in progress has put them among the entries.
+    pongs_at: Option<usize>,
     close: Option<EncodedFrame>,
     close_code: Option<CloseCode>,
     phase: Phase,
@@ -148,7 +151,7 @@ impl Queue {
     fn close_with(&mut self, code: CloseCode, reason: &str) {
         self.phase = Phase::Closing;
         self.abandoned = self.in_flight > 0;
-        self.pong = None;
+        self.pongs = None;
         self.close_code = Some(code);
         self.close = Some(EncodedFrame::close(Some(&CloseFrame::new(code, reason))));
         self.drop_unbegun();
@@ -197,8 +200,8 @@ impl Outbox {
             cost: 0,
             begun: 0,
             in_flight: 0,
-            pong: None,
-            pong_at: None,
+            pongs: None,
+            pongs_at: None,
             close: None,
             close_code: None,
             phase: Phase::Open,
@@ -251,12 +254,23 @@ impl Outbox {
         }
     }
 
-    /// Answers a ping with the same payload; an older pong that has not gone out yet is replaced.
+    /// Answers a ping with the same payload. Pongs that have not gone out yet stay before it up to [`PONGS_MAX`];
+    /// beyond that only this one is kept.
     pub(crate) fn pong(&self, payload: &[u8]) {
+        let frame = EncodedFrame::pong(payload);
         let mut queue = self.queue.lock();
-        if queue.phase == Phase::Open {
-            queue.pong = Some(Entry::shared(&EncodedFrame::pong(payload)));
+        if queue.phase != Phase::Open {
+            return;
         }
+        let waiting = queue.pongs.as_ref().map_or(0, Entry::len);
+        let entry = if waiting > 0 && waiting + frame.as_bytes().len() <= PONGS_MAX {
+            let earlier = queue.pongs.iter().flat_map(|entry| &entry.payload);
+            let payload = earlier.chain(frame.as_bytes()).copied().collect();
+            Entry { head: None, payload }
+        } else {
+            Entry::shared(&frame)
+        };
+        queue.pongs = Some(entry);
     }
 
     /// Queues a Close behind the messages that wait. The first Close counts; later ones change nothing.
@@ -290,8 +304,8 @@ impl Outbox {
         queue.cost = 0;
         queue.begun = 0;
         queue.in_flight = 0;
-        queue.pong = None;
-        queue.pong_at = None;
+        queue.pongs = None;
+        queue.pongs_at = None;
         queue.close = None;
     }
 
@@ -372,7 +386,7 @@ impl Outbox {
         copied.clear();
         let mut queue = self.queue.lock();
         debug_assert_eq!(queue.in_flight, 0);
-        if queue.entries.is_empty() && queue.pong.is_none() && queue.close.is_none() {
+        if queue.entries.is_empty() && queue.pongs.is_none() && queue.close.is_none() {
             if queue.entries.capacity() > IDLE_SLOTS {
                 queue.entries.shrink_to(IDLE_SLOTS);
             }
@@ -385,10 +399,10 @@ impl Outbox {
         }
         // Control frames may stand between messages, never inside a frame: behind the begun one, before the others.
         let place = usize::from(queue.begun > 0);
-        if let Some(pong) = queue.pong.take() {
-            queue.cost += pong.len() + ENTRY_COST;
-            queue.entries.insert(place, pong);
-            queue.pong_at = Some(place);
+        if let Some(pongs) = queue.pongs.take() {
+            queue.cost += pongs.len() + ENTRY_COST;
+            queue.entries.insert(place, pongs);
+            queue.pongs_at = Some(place);
         }
         if let Some(close) = queue.close.take() {
             queue.cost += close.as_bytes().len() + ENTRY_COST;
@@ -440,16 +454,16 @@ impl Outbox {
             popped += 1;
         }
         queue.begun = left;
-        // A pong of which nothing went out makes place for newer ones again: one waits at most, however many pings
+        // Pongs of which nothing went out make place for newer ones again, so that they stay bounded however many pings
         // come from a peer that doesn't read.
-        let unsent = queue.pong_at.take().and_then(|at| at.checked_sub(popped));
+        let unsent = queue.pongs_at.take().and_then(|at| at.checked_sub(popped));
         if let Some(at) = unsent
             && (at > 0 || left == 0)
             && !queue.abandoned
             && let Some(entry) = queue.entries.remove(at)
         {
             queue.cost -= entry.len() + ENTRY_COST;
-            queue.pong.get_or_insert(entry);
+            queue.pongs.get_or_insert(entry);
         }
         // Once only: the Close comes among the entries afterwards and must stay.
         if std::mem::take(&mut queue.abandoned) {
