@@ -30,8 +30,8 @@ const BATCH_MAX: usize = 64 * 1024;
 /// Pongs that may wait, in bytes of frames: enough for a burst of pings to be answered one by one. A peer that sends more
 /// without reading gets the newest only, which is all that RFC 6455 section 5.5.3 asks for.
 const PONGS_MAX: usize = 1024;
-/// A session's own sends are written out at once when this much waits, instead of when its thread parks.
-pub(crate) const FLUSH_MARK: usize = 32 * 1024;
+/// On its own worker an outbox is written out at once when this much waits, instead of by the doorbell.
+const FLUSH_MARK: usize = 32 * 1024;
 /// Added to each queued message's length, so that a queue of empty messages is bounded too.
 const ENTRY_COST: usize = 64;
 /// Queue slots kept by an idle session.
@@ -217,18 +217,23 @@ impl Outbox {
 
     /// Queues a message. A full queue closes the session (see the module's text) and answers `Dropped`.
     pub(crate) fn push(&self, entry: Entry) -> SendStatus {
+        self.push_costing(entry).0
+    }
+
+    /// [`push`](Self::push); with the status comes what now waits, in bytes.
+    pub(crate) fn push_costing(&self, entry: Entry) -> (SendStatus, usize) {
         let mut queue = self.queue.lock();
         if queue.phase != Phase::Open {
-            return SendStatus::Closed;
+            return (SendStatus::Closed, queue.cost);
         }
         let cost = queue.cost_with(&entry);
         if cost > self.limit && queue.cost > 0 {
             self.open.store(false, Ordering::Release);
             queue.close_with(CloseCode::TRY_AGAIN_LATER, "too slow");
-            return SendStatus::Dropped;
+            return (SendStatus::Dropped, queue.cost);
         }
         queue.admit(entry, cost);
-        self.accepted()
+        (self.accepted(), cost)
     }
 
     /// Queues a message if there is room for it, else gives it back and changes nothing. With the status comes what
@@ -244,6 +249,11 @@ impl Outbox {
         }
         queue.admit(entry, cost);
         Ok((self.accepted(), cost))
+    }
+
+    /// True if so much waits that its own worker should write it out now, while the socket may take it.
+    pub(crate) fn is_marked(&self, cost: usize) -> bool {
+        cost >= FLUSH_MARK.min(self.limit / 2) && !self.is_blocked()
     }
 
     fn accepted(&self) -> SendStatus {

@@ -4,7 +4,7 @@ use super::{Live, Subscription};
 use crate::error::{Error, Result};
 use crate::outbox::SendStatus;
 use crate::rt::{self, Rung};
-use crate::session::{SessionRef, Shared as Session};
+use crate::session::{Due, SessionRef, Shared as Session};
 use greenroom_ws::{EncodedFrame, Message};
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -44,9 +44,12 @@ struct Member {
 }
 
 thread_local! {
-    /// The sessions of one worker that are to be rung, collected under the topic's lock and rung after it.
-    static TO_RING: RefCell<Vec<(usize, Arc<dyn Rung>)>> = const { RefCell::new(Vec::new()) };
+    /// What is to be done about sessions once the topic's lock is released, by worker.
+    static WORK: RefCell<Work> = const { RefCell::new(Vec::new()) };
 }
+
+/// A session's worker, what is to be done there, and the session.
+type Work = Vec<(usize, Due, Arc<Session>)>;
 
 impl State {
     pub(super) fn new(name: Arc<str>, capacity: usize) -> Self {
@@ -109,15 +112,16 @@ impl Members {
         }
     }
 
-    /// Pushes to everyone and notes who is to be rung.
-    fn push(&mut self, frame: &EncodedFrame, to_ring: &mut Vec<(usize, Arc<dyn Rung>)>) -> usize {
+    /// Pushes to everyone and notes what is to be done about it.
+    fn push(&mut self, frame: &EncodedFrame, work: &mut Work) -> usize {
+        let here = rt::worker();
         let mut accepted = 0;
         for worker in 0..self.by_worker.len() {
             let mut at = 0;
             while let Some(member) = self.by_worker[worker].get(at) {
-                let (status, ring) = member.session.push_shared(frame);
-                if ring {
-                    to_ring.push((worker, member.session.clone()));
+                let (status, due) = member.session.push_shared(frame, here == Some(worker));
+                if due != Due::Nothing {
+                    work.push((worker, due, member.session.clone()));
                 }
                 accepted += usize::from(status.is_accepted());
                 if status == SendStatus::Closed {
@@ -217,25 +221,31 @@ impl Topic {
         let frame = EncodedFrame::message(&message.into());
         let state = &self.live.state;
         // Taken out of the thread-local rather than borrowed: what is called below is not ours alone.
-        let mut to_ring = TO_RING.take();
+        let mut work = WORK.take();
         let accepted = {
             let mut members = state.members.lock();
             members.remember(&frame, state.capacity);
-            members.push(&frame, &mut to_ring)
+            members.push(&frame, &mut work)
         };
         // The members stand by worker, so each worker's come together.
-        let mut sessions = to_ring.drain(..).peekable();
-        while let Some(&(worker, _)) = sessions.peek() {
-            let mut of_worker = std::iter::from_fn(|| {
-                sessions
-                    .next_if(|(other, _)| *other == worker)
-                    .map(|(_, session)| session)
-            });
-            rt::post_all(worker, &mut of_worker);
+        let mut rest = work.drain(..).peekable();
+        while let Some((worker, due, session)) = rest.next() {
+            if due == Due::Flush {
+                session.flush();
+                continue;
+            }
+            let more = || rest.next_if(|(other, due, _)| *other == worker && *due == Due::Ring);
+            let more = std::iter::from_fn(more).map(|(.., session)| session);
+            rt::post_all(
+                worker,
+                &mut std::iter::once(session)
+                    .chain(more)
+                    .map(|session| session as Arc<dyn Rung>),
+            );
         }
-        drop(sessions);
-        if to_ring.capacity() <= 4096 {
-            TO_RING.set(to_ring);
+        drop(rest);
+        if work.capacity() <= 4096 {
+            WORK.set(work);
         }
         accepted
     }

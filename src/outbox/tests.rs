@@ -187,7 +187,10 @@ fn w30_the_pongs_that_wait_stay_bounded_however_many_pings_come() {
     write(&outbox, usize::MAX, &mut wire);
     let read = read(wire);
     let newest = format!("pong {:?}", 9_999u32.to_be_bytes());
-    assert_eq!((read.first().unwrap().as_str(), read.last()), ("1 x 10", Some(&newest)));
+    assert_eq!(
+        (read.first().unwrap().as_str(), read.last()),
+        ("1 x 10", Some(&newest))
+    );
     assert_eq!(outbox.room(), 1 << 20);
 }
 

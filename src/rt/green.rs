@@ -293,9 +293,6 @@ impl Me {
     /// another green thread's panic would then abort the process: that counts as timed out.
     pub(super) fn suspend(self, waiting: Waiting, until: Option<Instant>, switch: impl FnOnce()) -> Ended {
         let Me { local, inner } = self;
-        if local.ring_at_park() && inner.woken.get() {
-            return Ended { timed_out: false };
-        }
         if !inner.set_deadline(local, until) || std::thread::panicking() {
             return Ended { timed_out: true };
         }

@@ -123,7 +123,6 @@ fn run(worker: usize, job: Box<dyn Job>) {
         // Its destructor is somebody else's code too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
     }
-    local.ring_at_park();
     inner.disarm(local);
     stack::untrim(&inner);
     local.current.set(ptr::null());

@@ -106,8 +106,6 @@ pub(super) struct Local {
     /// Top of the doorbell's stack, for the overflow handler: it runs `rung` of others.
     pub(super) doorbell_stack: usize,
     posted: RefCell<VecDeque<Entry>>,
-    /// To be rung when the green thread that runs now gives the worker back.
-    at_park: RefCell<Vec<Arc<dyn Rung>>>,
     /// Green threads that wait for the next look at the sockets.
     yielded: RefCell<Vec<Green>>,
     doorbell: WaitIoWaker,
@@ -202,29 +200,6 @@ impl Local {
         }
     }
 
-    /// Rings what was left for the moment when the green thread parks; false if that was nothing.
-    #[inline]
-    pub(super) fn ring_at_park(&self) -> bool {
-        let any = !self.at_park.borrow().is_empty();
-        if any {
-            self.ring_all_at_park();
-        }
-        any
-    }
-
-    // Not inlined: most waits have nothing to ring, and the frame would stay on the stack for the wait.
-    #[inline(never)]
-    fn ring_all_at_park(&self) {
-        loop {
-            let Some(item) = self.at_park.borrow_mut().pop() else {
-                return;
-            };
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| item.rung())) {
-                spawn::panicked("an item rung at a park", &*payload);
-            }
-        }
-    }
-
     fn ring_by_epoll(&self) {
         if !self.ringing_by_epoll.replace(true) {
             self.worker.ring();
@@ -296,7 +271,6 @@ pub(super) fn run(worker: &'static Worker, stack: usize, ready: impl FnOnce(io::
         current: Cell::new(std::ptr::null()),
         doorbell_stack: stack,
         posted: RefCell::new(VecDeque::new()),
-        at_park: RefCell::new(Vec::new()),
         yielded: RefCell::new(Vec::new()),
         doorbell: io.waker(),
         ringing: Cell::new(false),
@@ -349,18 +323,6 @@ pub(crate) fn post_all(worker: usize, items: &mut dyn Iterator<Item = Arc<dyn Ru
         Some(local) if local.worker.index == worker => items.for_each(|item| local.push(Entry::Rung(item))),
         _ => start::worker_at(worker).push_all(&mut items.map(Entry::Rung)),
     }
-}
-
-/// Has `item.rung()` called when the calling green thread next waits, or ends: for work of its own that is better done
-/// once than at each step, like a write of all it has sent. `rung` must not wait.
-///
-/// # Panics
-/// On a host thread.
-pub(crate) fn before_park(item: Arc<dyn Rung>) {
-    let Some(local) = local() else {
-        panic!("not on a green thread")
-    };
-    local.at_park.borrow_mut().push(item);
 }
 
 /// To the mailbox of `worker`, by the way that fits the calling thread.

@@ -135,7 +135,7 @@ impl Drive {
             return self.end(if too_slow { Ended::TooSlow } else { Ended::Here });
         }
         if shared.outbox.is_blocked() && !stream.is_write_blocked() {
-            shared.flush_at_park();
+            shared.ring();
         }
         loop {
             // Written out here rather than at the park: if the socket takes it all no event will come.
@@ -245,7 +245,7 @@ impl Drive {
             Some(Event::Ping(payload)) => {
                 if self.pings.spend() {
                     shared.outbox.pong(payload);
-                    shared.flush_at_park();
+                    shared.ring();
                 } else {
                     shared
                         .outbox

@@ -4,7 +4,7 @@ use super::drive::{Drive, Ended, Step};
 use super::shared::{SessionSettings, Shared};
 use crate::error::{Error, Kind, Result};
 use crate::net::stream::Stream;
-use crate::outbox::{Entry, FLUSH_MARK, Flushed, SendStatus};
+use crate::outbox::{Entry, Flushed, SendStatus};
 use crate::rt;
 use greenroom_ws::{CloseCode, Message};
 use std::cell::RefCell;
@@ -99,7 +99,7 @@ impl Session {
     }
 
     /// Sends a message to the peer; parks while the outbox is full, so that a peer that sends without reading meets
-    /// TCP's backpressure. It goes out at the latest when the handler next parks, in one write with its neighbours.
+    /// TCP's backpressure. It goes out when the worker has handled what else is ready, in one write with its neighbours.
     ///
     /// # Errors
     /// [`Error::is_closed`]: the session is over, or the peer took nothing for the server's time-out and is being
@@ -113,10 +113,10 @@ impl Session {
                     return Err(Error::closed(shared.outbox.close_code()));
                 }
                 Ok((SendStatus::Sent | SendStatus::Queued, cost)) => {
-                    if cost >= FLUSH_MARK && !shared.outbox.is_blocked() {
+                    if shared.outbox.is_marked(cost) {
                         self.flush()?;
                     } else {
-                        shared.flush_at_park();
+                        shared.ring();
                     }
                     return Ok(());
                 }

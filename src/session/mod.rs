@@ -18,5 +18,5 @@ mod start;
 pub use handle::{Sender, Session, SessionRef};
 pub use handler::{IntoSessionEnd, SessionEnd, SessionHandler};
 pub(crate) use run::{Start, run};
-pub(crate) use shared::{SessionSettings, Shared};
+pub(crate) use shared::{Due, SessionSettings, Shared};
 pub(crate) use start::{SessionOptions, SessionStart};

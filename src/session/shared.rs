@@ -2,7 +2,7 @@
 
 use super::handle::SessionRef;
 use crate::net::stream::Stream;
-use crate::outbox::{Entry, FLUSH_MARK, Flushed, Outbox, SendStatus};
+use crate::outbox::{Entry, Flushed, Outbox, SendStatus};
 use crate::rt::{self, Green, Owned, Rung};
 use greenroom_ws::{CloseCode, EncodedFrame};
 use std::net::SocketAddr;
@@ -28,6 +28,18 @@ pub(crate) struct SessionSettings {
     pub(crate) burst: u32,
 }
 
+/// What is to follow a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Nothing: it goes out with what was pushed before.
+    Nothing,
+    /// [`rt::post_all`] of the session to its worker.
+    Ring,
+    /// [`Shared::flush`], since this is its worker and much waits: the doorbell may have its turn only when the outbox is
+    /// full.
+    Flush,
+}
+
 /// What every handle to a session shares.
 pub(crate) struct Shared {
     pub(crate) id: u64,
@@ -38,8 +50,6 @@ pub(crate) struct Shared {
     stream: Owned<Stream>,
     /// A ring is under way: no second one is needed.
     ringing: AtomicBool,
-    /// The next park of the session's green thread will flush.
-    flush_at_park: AtomicBool,
 }
 
 impl Shared {
@@ -59,7 +69,6 @@ impl Shared {
             green: Green::current(),
             stream: Owned::new(stream),
             ringing: AtomicBool::new(false),
-            flush_at_park: AtomicBool::new(false),
         })
     }
 
@@ -81,7 +90,7 @@ impl Shared {
     pub(crate) fn send_here(self: &Arc<Self>, entry: Entry) -> SendStatus {
         let status = match self.outbox.try_push(entry) {
             Ok((SendStatus::Closed, _)) => return SendStatus::Closed,
-            Ok((status, cost)) if cost >= FLUSH_MARK && !self.outbox.is_blocked() => {
+            Ok((status, cost)) if self.outbox.is_marked(cost) => {
                 self.flush();
                 return status;
             }
@@ -91,15 +100,23 @@ impl Shared {
                 self.outbox.push(back)
             }
         };
-        self.flush_at_park();
+        self.ring();
         status
     }
 
-    /// Pushes a shared frame; the caller rings if `true` comes with it ([`rt::post_all`] for many sessions at once).
-    pub(crate) fn push_shared(&self, frame: &EncodedFrame) -> (SendStatus, bool) {
-        let status = self.outbox.push(Entry::shared(frame));
-        let ring = status != SendStatus::Closed && self.must_ring();
-        (status, ring)
+    /// Pushes a shared frame and says what the caller has to do about it, once it holds no lock.
+    pub(crate) fn push_shared(&self, frame: &EncodedFrame, here: bool) -> (SendStatus, Due) {
+        let (status, cost) = self.outbox.push_costing(Entry::shared(frame));
+        let due = if status == SendStatus::Closed {
+            Due::Nothing
+        } else if here && status == SendStatus::Sent && self.outbox.is_marked(cost) {
+            Due::Flush
+        } else if self.must_ring() {
+            Due::Ring
+        } else {
+            Due::Nothing
+        };
+        (status, due)
     }
 
     /// Pushes a shared frame without ringing.
@@ -125,15 +142,8 @@ impl Shared {
         !self.ringing.load(Ordering::Acquire) && !self.ringing.swap(true, Ordering::AcqRel)
     }
 
-    /// On the session's own green thread: the outbox is written out when it next parks, wherever that is.
-    pub(crate) fn flush_at_park(self: &Arc<Self>) {
-        if !self.flush_at_park.swap(true, Ordering::Relaxed) {
-            rt::before_park(self.clone());
-        }
-    }
-
     /// Writes the outbox out; the owner only (elsewhere, and after the end, it does nothing).
-    fn flush(&self) {
+    pub(crate) fn flush(&self) {
         let Some(stream) = self.stream.get() else { return };
         stream.look_for_room();
         match self.outbox.flush(&stream) {
@@ -157,9 +167,8 @@ impl Shared {
 
 impl Rung for Shared {
     fn rung(self: Arc<Self>) {
-        // Both before the look at the queue: a push that comes later rings again.
+        // Before the look at the queue: a push that comes later rings again.
         self.ringing.store(false, Ordering::SeqCst);
-        self.flush_at_park.store(false, Ordering::Relaxed);
         self.flush();
     }
 }
