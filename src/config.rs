@@ -104,13 +104,9 @@ impl Default for Config {
 
 /// The soft limit of file descriptors of this process.
 fn fd_limit() -> usize {
-    // The kernel's own words, so that no unsafe call is needed for one number.
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok())
-        .unwrap_or(1024)
+    let soft = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    // Without a limit something else binds first; a million is beyond any one process.
+    soft.map_or(1_000_000, |soft| usize::try_from(soft).unwrap_or(1_000_000))
 }
 
 /// One environment variable: how it is called, what it means, and how its value goes into the settings.

@@ -1,8 +1,9 @@
 //! The Date field, formatted once a second (RFC 9110 sections 5.6.7 and 6.6.1).
 
+use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// An IMF-fixdate such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 type Text = [u8; 29];
@@ -12,27 +13,24 @@ thread_local! {
     static CACHE: Cell<(u64, Text)> = const { Cell::new((u64::MAX, [0; 29])) };
 }
 
-/// Calls `f` with the text of the current time; cached per thread. The clock is read without a system call where the
-/// kernel offers that.
+/// Calls `f` with the text of the current time; cached per thread. It is the kernel's coarse clock that is read, a few
+/// milliseconds behind at most and a quarter of the cost.
 pub(crate) fn with_date<R>(f: impl FnOnce(&Text) -> R) -> R {
-    f(&at(SystemTime::now()))
+    f(&at(clock_gettime(ClockId::RealtimeCoarse).tv_sec))
 }
 
-/// The text of a time; times before 1970 count as 1970 and those after 9999 as the last second that can be written.
-fn at(time: SystemTime) -> Text {
+/// The text of a Unix time; times before 1970 count as 1970 and those after 9999 as the last second that can be written.
+fn at(second: i64) -> Text {
     /// The last second of the year 9999.
-    const LAST: u64 = 253_402_300_799;
-    let second = time
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
-        .min(LAST);
+    const LAST: i64 = 253_402_300_799;
+    let second = second.clamp(0, LAST) as u64;
     // A copy is taken, so that nothing is borrowed while the caller's closure runs.
     let (cached, text) = CACHE.get();
     if cached == second {
         return text;
     }
     let mut text = [0; 29];
-    let date = httpdate::HttpDate::from(UNIX_EPOCH + std::time::Duration::from_secs(second));
+    let date = httpdate::HttpDate::from(UNIX_EPOCH + Duration::from_secs(second));
     // The text always has 29 bytes; were it ever longer, a cut one would be sent rather than the server stopped.
     let _ = write!(&mut text[..], "{date}");
     CACHE.set((second, text));
@@ -42,15 +40,16 @@ fn at(time: SystemTime) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::time::SystemTime;
 
-    fn text_at(second: u64) -> String {
-        String::from_utf8(at(UNIX_EPOCH + Duration::from_secs(second)).to_vec()).expect("dates are ASCII")
+    fn text_at(second: i64) -> String {
+        String::from_utf8(at(second).to_vec()).expect("dates are ASCII")
     }
 
     #[test]
     fn rfc9110_5_6_7_imf_fixdate() {
         assert_eq!(text_at(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(text_at(-1), "Thu, 01 Jan 1970 00:00:00 GMT");
         assert_eq!(text_at(0), "Thu, 01 Jan 1970 00:00:00 GMT");
         assert_eq!(text_at(1 << 40), "Fri, 31 Dec 9999 23:59:59 GMT");
     }

@@ -6,6 +6,7 @@
 use ::http::StatusCode;
 use ::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
+use std::sync::LazyLock;
 
 /// An HTTP response: status, fields and a body that is whole.
 ///
@@ -29,9 +30,13 @@ pub struct Response {
     close: bool,
     /// Not in `headers`, so that the usual answers need no map.
     content_type: Option<HeaderValue>,
-    headers: HeaderMap,
+    /// Boxed, since few answers have any and all are moved about.
+    headers: Option<Box<HeaderMap>>,
     body: Bytes,
 }
+
+/// What [`Response::headers`] shows where there are none.
+static NO_HEADERS: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -99,7 +104,7 @@ impl Response {
             status,
             close: false,
             content_type,
-            headers: HeaderMap::new(),
+            headers: None,
             body,
         }
     }
@@ -141,34 +146,36 @@ impl Response {
             return Response::server_error();
         };
         if name == header::CONTENT_TYPE {
-            self.headers.remove(&name);
+            if let Some(headers) = &mut self.headers {
+                headers.remove(&name);
+            }
             self.content_type = Some(value);
         } else if name == header::CONNECTION {
             self.close |= is_close(&value);
         } else if is_the_servers(&name) {
             tracing::debug!(%name, "a response field that the server writes itself is ignored");
         } else if add || name == header::SET_COOKIE {
-            self.headers.append(name, value);
+            self.headers_mut().append(name, value);
         } else {
-            self.headers.insert(name, value);
+            self.headers_mut().insert(name, value);
         }
         self
     }
 
     /// The fields that were set, but for the content type that [`Response::content_type`] tells.
     pub fn headers(&self) -> &HeaderMap {
-        &self.headers
+        self.headers.as_deref().unwrap_or(&NO_HEADERS)
     }
 
     /// The fields, to be changed freely; those that the server writes are left out when it sends the answer. A
     /// `content-type` put here counts instead of the one that the answer was made with.
     pub fn headers_mut(&mut self) -> &mut HeaderMap {
-        &mut self.headers
+        self.headers.get_or_insert_default()
     }
 
     /// The content type, if the answer has one.
     pub fn content_type(&self) -> Option<&HeaderValue> {
-        match self.headers.get(header::CONTENT_TYPE) {
+        match self.headers().get(header::CONTENT_TYPE) {
             None => self.content_type.as_ref(),
             some => some,
         }
@@ -193,7 +200,8 @@ impl Response {
 
     /// Whether the connection closes after this answer.
     pub fn is_closing(&self) -> bool {
-        self.close || self.headers.get_all(header::CONNECTION).iter().any(is_close)
+        let named = |headers: &HeaderMap| headers.get_all(header::CONNECTION).iter().any(is_close);
+        self.close || self.headers.as_deref().is_some_and(named)
     }
 }
 

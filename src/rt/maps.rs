@@ -26,9 +26,12 @@ pub(super) fn learn_limit(pooled: usize) {
         .and_then(|text| text.trim().parse().ok())
         .unwrap_or(DEFAULT_LIMIT);
     let maps = std::fs::read_to_string("/proc/self/maps").map_or(0, |text| text.lines().count());
-    set_limit(stacks(limit, maps, pooled));
+    let limit = stacks(limit, maps, pooled);
+    // A limit that was set on purpose stays.
+    let _ = LIMIT.compare_exchange(usize::MAX, limit, Ordering::Relaxed, Ordering::Relaxed);
 }
 
+#[cfg(test)]
 pub(super) fn set_limit(green_threads: usize) {
     LIMIT.store(green_threads, Ordering::Relaxed);
 }

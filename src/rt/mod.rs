@@ -53,7 +53,7 @@ pub(crate) use signal::on_terminate;
 pub(crate) use socket::{Socket, Wake};
 pub(crate) use spawn::spawn_on;
 pub(crate) use stack::trim_stack;
-pub(crate) use start::{Settings, next_worker, start, worker, workers};
+pub(crate) use start::{Settings, attend, next_worker, start, worker, workers};
 pub(crate) use worker::{post, post_all};
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use may::coroutine;
 use parking_lot::Mutex;
 use std::io;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 /// What the process-wide runtime is started with.
@@ -25,9 +25,12 @@ pub(crate) struct Settings {
 /// Stacks kept for reuse, per worker: enough for steady churn, little memory (8 KiB each).
 const POOLED: usize = 64;
 
+/// The top of one of the runtime's own stacks.
+static A_STACK: AtomicUsize = AtomicUsize::new(0);
+
 static WORKERS: OnceLock<Box<[Worker]>> = OnceLock::new();
 
-/// Starts the runtime; the first call of the process decides, later calls are no-ops.
+/// Starts the runtime; the first call of the process decides, later calls are no-ops. [`attend`] belongs to it.
 ///
 /// # Errors
 /// When fds, threads or signal handlers can't be had. A later call tries again only if no worker was started.
@@ -74,10 +77,24 @@ pub(crate) fn start(settings: &Settings) -> io::Result<()> {
     }
     // It reads this for each stack given back, so later spawns reuse those.
     may::config().set_pool_capacity(POOLED * count);
-    stack::learn_layout(a_stack);
-    stack::install_handlers()?;
-    maps::learn_limit(POOLED * count);
-    watchdog::start()
+    A_STACK.store(a_stack, Ordering::Relaxed);
+    stack::install_handlers()
+}
+
+/// Starts what the runtime needs but no first request has to wait for: the watchdog, whose thread first learns how stacks
+/// lie and how many there may be. Later calls are no-ops.
+///
+/// # Errors
+/// When the thread can't be had.
+pub(crate) fn attend() -> io::Result<()> {
+    static ATTENDED: AtomicBool = AtomicBool::new(false);
+    if ATTENDED.swap(true, Ordering::AcqRel) {
+        return Ok(());
+    }
+    watchdog::start(|| {
+        stack::learn_layout(A_STACK.load(Ordering::Relaxed));
+        maps::learn_limit(POOLED * workers());
+    })
 }
 
 /// A green thread of the runtime's own, straight through `may`, that is told the top of its stack; a panic in it ends

@@ -26,6 +26,7 @@ fn runtime() {
         host_queue: 1024,
     })
     .unwrap();
+    crate::rt::attend().unwrap();
 }
 
 /// Runs `f` on a green thread of `worker` and waits for what it returns; a panic in it fails the test.

@@ -80,11 +80,14 @@ impl Seen {
     }
 }
 
-/// Starts it.
-pub(super) fn start() -> io::Result<()> {
+/// Starts it; its thread does `first` before it watches.
+pub(super) fn start(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new()
         .name("greenroom-watch".into())
-        .spawn(watch)
+        .spawn(move || {
+            first();
+            watch();
+        })
         .map(|watchdog| drop(WATCHDOG.set(watchdog.thread().clone())))
 }
 

@@ -45,6 +45,63 @@ pub(crate) struct Connection {
     pub(crate) body: Option<BodyState>,
     /// Requests since others had their turn.
     in_a_row: u32,
+    patience: Patience,
+}
+
+/// How long a connection without a request is still waited for. A request sets a flag and reads no clock: the time is
+/// looked at [`CHECKS`](Self::CHECKS) times per idle time-out, so an idle connection lives at most that part longer.
+struct Patience {
+    /// When to look next.
+    check: Option<Instant>,
+    every: Duration,
+    /// Looks in a row without a request that end the connection.
+    most: u8,
+    silent: u8,
+    served: bool,
+}
+
+impl Patience {
+    const CHECKS: u8 = 4;
+
+    /// For the first request: one look, at the end.
+    fn first(timeout: Duration) -> Self {
+        Self {
+            check: None,
+            every: timeout,
+            most: 1,
+            silent: 0,
+            served: false,
+        }
+    }
+
+    /// A request has been served.
+    fn renew(&mut self, idle_timeout: Duration) {
+        self.served = true;
+        if self.most == 1 {
+            self.most = Self::CHECKS;
+            self.every = idle_timeout / u32::from(Self::CHECKS);
+            self.check = None;
+        }
+    }
+
+    /// Until when to wait; `None`: for as long as it takes.
+    fn until(&mut self) -> Option<Instant> {
+        if self.check.is_none() {
+            self.check = Instant::now().checked_add(self.every);
+        }
+        self.check
+    }
+
+    /// The time has come: is the patience at its end?
+    fn is_over(&mut self) -> bool {
+        self.check = None;
+        self.silent = if std::mem::take(&mut self.served) {
+            0
+        } else {
+            self.silent + 1
+        };
+        self.silent >= self.most
+    }
 }
 
 /// How the HTTP phase ended.
@@ -90,6 +147,8 @@ pub(crate) fn run(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>) -> Out
         shared: shared.clone(),
         body: None,
         in_a_row: 0,
+        // A peer that connects is expected to ask soon; one that has asked may come back later.
+        patience: Patience::first(shared.config.timeout),
     });
     let mut request = Box::new(Request::new(
         Default::default(),
@@ -97,13 +156,11 @@ pub(crate) fn run(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>) -> Out
         peer,
         shared.app.state().clone(),
     ));
-    // A peer that connects is expected to ask soon; one that has asked may come back later.
-    let mut patience = shared.config.timeout;
     loop {
-        if connection.await_request(patience).is_err() {
+        if connection.await_request().is_err() {
             return Outcome::Closed;
         }
-        patience = shared.config.idle_timeout;
+        connection.patience.renew(shared.config.idle_timeout);
         let mut scratch = scratch::take();
         std::mem::swap(&mut request.head, &mut scratch.head);
         let flow = exchange::serve(connection, &mut request, shared, &mut scratch.out);
@@ -123,8 +180,7 @@ pub(crate) fn run(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>) -> Out
 
 impl Connection {
     /// Parks with nothing in hand until the first bytes of a request are there.
-    fn await_request(&mut self, patience: Duration) -> Result<(), Gone> {
-        let mut until = None;
+    fn await_request(&mut self) -> Result<(), Gone> {
         loop {
             match self.buffer.fill(&self.stream)? {
                 Filled::Bytes(_) => return Ok(()),
@@ -134,7 +190,11 @@ impl Connection {
             if self.shared.drain.is_draining() {
                 return Err(Gone::Closed);
             }
-            self.wait(*until.get_or_insert_with(|| Instant::now() + patience))?;
+            let until = self.patience.until();
+            match self.wait(until) {
+                Err(Gone::TimedOut) if !self.patience.is_over() => {}
+                ended => ended?,
+            }
         }
     }
 
@@ -148,17 +208,20 @@ impl Connection {
                 Filled::End | Filled::Full => return Err(Gone::Closed),
             }
             let timeout = self.shared.config.timeout;
-            self.wait(*deadline.get_or_insert_with(|| Instant::now() + timeout))?;
+            if deadline.is_none() {
+                *deadline = Instant::now().checked_add(timeout);
+            }
+            self.wait(*deadline)?;
         }
     }
 
     /// Parks until the stream has news, at most until `until`; holds no more memory meanwhile than it must.
-    pub(crate) fn wait(&mut self, until: Instant) -> Result<(), Gone> {
+    pub(crate) fn wait(&mut self, until: Option<Instant>) -> Result<(), Gone> {
         if self.shared.drain.is_dropping() {
             return Err(Gone::Closed);
         }
         self.buffer.park();
-        let wake = self.stream.wait(Some(until));
+        let wake = self.stream.wait(until);
         if wake.timed_out && !self.stream.is_readable() {
             return Err(Gone::TimedOut);
         }
@@ -213,9 +276,11 @@ impl Connection {
                         return Err(Gone::Closed);
                     }
                     let timeout = self.shared.config.timeout;
-                    let until = *stalled_at.get_or_insert_with(|| Instant::now() + timeout);
+                    if stalled_at.is_none() {
+                        stalled_at = Instant::now().checked_add(timeout);
+                    }
                     self.buffer.park();
-                    let wake = self.stream.wait(Some(until));
+                    let wake = self.stream.wait(stalled_at);
                     if wake.timed_out && self.stream.is_write_blocked() {
                         return Err(Gone::TimedOut);
                     }
@@ -248,7 +313,7 @@ impl Connection {
             self.buffer.consume(self.buffer.unread().len());
             match self.buffer.fill(&self.stream) {
                 Ok(Filled::Bytes(count)) => read += count,
-                Ok(Filled::Nothing) if self.wait(until).is_ok() => {}
+                Ok(Filled::Nothing) if self.wait(Some(until)).is_ok() => {}
                 _ => return,
             }
         }

@@ -13,6 +13,7 @@ use crate::server::app::App;
 use crate::server::counters::ServerCounters;
 use crate::server::shared::Shared;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,19 +58,14 @@ impl App {
         let handle = ServerHandle {
             shared: Shared::new(app, config, address),
         };
-        if handle_signals {
-            // Not kept alive by the signal, which outlives every server.
-            let shared = Arc::downgrade(&handle.shared);
-            rt::on_terminate(move || {
-                if let Some(shared) = shared.upgrade() {
-                    ServerHandle { shared }.terminate();
-                }
-            })?;
-        }
         let seat = handle.shared.drain.admit_acceptor();
         let shared = handle.shared.clone();
         rt::spawn_on(rt::next_worker(), move || acceptor::run(socket, shared, seat))
             .map_err(|error| Error::other(format!("the acceptor can't be started: {error:?}")))?;
+        if let Err(error) = handle.attend(handle_signals) {
+            handle.abort();
+            return Err(error.into());
+        }
         Ok(handle)
     }
 }
@@ -151,6 +147,21 @@ impl ServerHandle {
     /// One line for the start of a program's output: address, mode, and the limits that bind.
     pub fn start_line(&self) -> String {
         self.to_string()
+    }
+
+    /// Starts what nobody's first request has to wait for.
+    fn attend(&self, handle_signals: bool) -> io::Result<()> {
+        rt::attend()?;
+        if !handle_signals {
+            return Ok(());
+        }
+        // Not kept alive by the signal, which outlives every server.
+        let shared = Arc::downgrade(&self.shared);
+        rt::on_terminate(move || {
+            if let Some(shared) = shared.upgrade() {
+                ServerHandle { shared }.terminate();
+            }
+        })
     }
 
     /// SIGTERM or SIGINT.

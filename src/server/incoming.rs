@@ -165,7 +165,7 @@ impl Connection {
                 return Err(BodyError::TimedOut);
             }
             let start = Instant::now();
-            let waited = self.wait(start + timeout);
+            let waited = self.wait(start.checked_add(timeout));
             body.waited += start.elapsed();
             waited?;
         }
@@ -221,7 +221,7 @@ impl Connection {
                     Filled::Bytes(_) => {}
                     Filled::Nothing => {
                         let time = DISCARD_TIME.min(self.shared.config.timeout);
-                        self.wait(*until.get_or_insert_with(|| Instant::now() + time))?;
+                        self.wait(Some(*until.get_or_insert_with(|| Instant::now() + time)))?;
                         continue;
                     }
                     Filled::End | Filled::Full => return Err(Gone::Closed),

@@ -190,6 +190,7 @@ fn fills_the_queue() {
         host_queue: 3,
     })
     .unwrap();
+    crate::rt::attend().unwrap();
     let gate = Arc::new(AtomicBool::new(false));
     let results: Arc<parking_lot::Mutex<Vec<_>>> = Arc::default();
     for n in 0..12 {
