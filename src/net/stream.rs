@@ -5,9 +5,11 @@
 //! an event. It has no buffers (see [`super::buffer`]), no deadlines of its own and knows no protocol.
 
 use crate::rt::{Socket, Wake};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
 use std::cell::Cell;
-use std::io::{self, IoSlice, Read};
+use std::io::{self, IoSlice};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -72,10 +74,10 @@ impl Stream {
         if !self.readable.get() {
             return Ok(None);
         }
-        let socket = SockRef::from(&self.socket);
         loop {
-            match (&*socket).read(buf) {
-                Ok(read) => {
+            // The length is the buffer's room that was filled; nothing is truncated on a stream socket.
+            match rustix::net::recv(&self.socket, &mut *buf, RecvFlags::empty()) {
+                Ok((read, _)) => {
                     // A short read has drained the socket, but the end of the stream may be waiting behind it
                     // without an event of its own.
                     if read < buf.len() && !self.hangup.get() {
@@ -83,12 +85,12 @@ impl Stream {
                     }
                     return Ok(Some(read));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Errno::AGAIN) => {
                     self.readable.set(false);
                     return Ok(None);
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -99,7 +101,7 @@ impl Stream {
     /// The connection has failed; `WriteZero` if the system took nothing of a buffer that isn't empty.
     pub(crate) fn try_write(&self, buf: &[u8]) -> io::Result<Option<usize>> {
         self.write_with(buf.len(), |socket| {
-            socket.send_with_flags(buf, libc::MSG_NOSIGNAL)
+            rustix::net::send(socket, buf, SendFlags::NOSIGNAL)
         })
     }
 
@@ -110,14 +112,19 @@ impl Stream {
     pub(crate) fn try_write_vectored(&self, bufs: &[IoSlice]) -> io::Result<Option<usize>> {
         let total = bufs.iter().map(|buf| buf.len()).sum();
         self.write_with(total, |socket| {
-            socket.send_vectored_with_flags(bufs, libc::MSG_NOSIGNAL)
+            rustix::net::sendmsg(
+                socket,
+                bufs,
+                &mut SendAncillaryBuffer::default(),
+                SendFlags::NOSIGNAL,
+            )
         })
     }
 
     fn write_with(
         &self,
         total: usize,
-        send: impl Fn(&SockRef) -> io::Result<usize>,
+        send: impl Fn(&Socket) -> Result<usize, Errno>,
     ) -> io::Result<Option<usize>> {
         if total == 0 {
             return Ok(Some(0));
@@ -125,21 +132,20 @@ impl Stream {
         if !self.writable.get() {
             return Ok(None);
         }
-        let socket = SockRef::from(&self.socket);
         loop {
-            match send(&socket) {
+            match send(&self.socket) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     // A short write has filled the socket; room brings an event.
                     self.writable.set(written == total);
                     return Ok(Some(written));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Errno::AGAIN) => {
                     self.writable.set(false);
                     return Ok(None);
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
             }
         }
     }
