@@ -173,6 +173,8 @@ pub(crate) struct Outbox {
     open: AtomicBool,
     /// The last write found the socket full. Written by the owner.
     blocked: AtomicBool,
+    /// As much waits as the bound allows, to be looked at without the lock. Written under it.
+    full: AtomicBool,
     /// Cost beyond which the queue is full.
     limit: usize,
 }
@@ -211,6 +213,7 @@ impl Outbox {
             queue: Mutex::new(queue),
             open: AtomicBool::new(true),
             blocked: AtomicBool::new(false),
+            full: AtomicBool::new(false),
             limit,
         }
     }
@@ -233,7 +236,15 @@ impl Outbox {
             return (SendStatus::Dropped, queue.cost);
         }
         queue.admit(entry, cost);
+        self.note_full(&queue);
         (self.accepted(), cost)
+    }
+
+    fn note_full(&self, queue: &Queue) {
+        let full = queue.cost > 0 && queue.cost >= self.limit;
+        if self.full.load(Ordering::Relaxed) != full {
+            self.full.store(full, Ordering::Release);
+        }
     }
 
     /// Queues a message if there is room for it, else gives it back and changes nothing. With the status comes what
@@ -248,6 +259,7 @@ impl Outbox {
             return Err(entry);
         }
         queue.admit(entry, cost);
+        self.note_full(&queue);
         Ok((self.accepted(), cost))
     }
 
@@ -317,6 +329,7 @@ impl Outbox {
         queue.pongs = None;
         queue.pongs_at = None;
         queue.close = None;
+        self.note_full(&queue);
     }
 
     /// True once the socket has failed or is gone.
@@ -341,8 +354,7 @@ impl Outbox {
 
     /// True while more waits than the bound allows, or as much: the moment to stop reading.
     pub(crate) fn is_full(&self) -> bool {
-        let cost = self.queue.lock().cost;
-        cost > 0 && cost >= self.limit
+        self.full.load(Ordering::Acquire)
     }
 
     /// True if a message of the session's own would be admitted, or refused for good.
@@ -383,9 +395,12 @@ impl Outbox {
                 if copied.capacity() > 2 * BATCH_MAX {
                     *copied = Vec::new();
                 }
-                self.written(written.unwrap_or(0), written != Some(total));
+                let more = self.written(written.unwrap_or(0), written != Some(total));
                 if written != Some(total) {
                     return Ok(Flushed::Blocked);
+                }
+                if !more {
+                    return Ok(Flushed::All);
                 }
             }
         })
@@ -446,8 +461,8 @@ impl Outbox {
         }
     }
 
-    /// Takes the bytes that the kernel has accepted off the queue.
-    fn written(&self, bytes: usize, blocked: bool) {
+    /// Takes the bytes that the kernel has accepted off the queue. False if the session is open and nothing waits.
+    fn written(&self, bytes: usize, blocked: bool) -> bool {
         let mut queue = self.queue.lock();
         queue.in_flight = 0;
         self.blocked.store(blocked, Ordering::Relaxed);
@@ -482,6 +497,12 @@ impl Outbox {
         if queue.phase == Phase::Closing && queue.entries.is_empty() && queue.close.is_none() {
             queue.phase = Phase::CloseSent;
         }
+        self.note_full(&queue);
+        let idle = queue.entries.is_empty() && queue.pongs.is_none() && queue.phase == Phase::Open;
+        if idle && queue.entries.capacity() > IDLE_SLOTS {
+            queue.entries.shrink_to(IDLE_SLOTS);
+        }
+        !idle
     }
 }
 

@@ -6,4 +6,5 @@
 pub(crate) mod buffer;
 pub(crate) mod drain;
 pub(crate) mod listener;
+pub(crate) mod outgoing;
 pub(crate) mod stream;

@@ -25,6 +25,9 @@ pub(crate) struct Stream {
     hangup: Cell<bool>,
     /// Its green thread is in [`wait`](Self::wait): events are seen as they come.
     waiting: Cell<bool>,
+    /// Left behind by [`write_or_keep`](Self::write_or_keep).
+    unsent: Cell<Vec<u8>>,
+    has_unsent: Cell<bool>,
 }
 
 impl Stream {
@@ -42,6 +45,8 @@ impl Stream {
             writable: Cell::new(true),
             hangup: Cell::new(false),
             waiting: Cell::new(false),
+            unsent: Cell::new(Vec::new()),
+            has_unsent: Cell::new(false),
         })
     }
 
@@ -166,6 +171,30 @@ impl Stream {
             self.writable.set(true);
         }
         wake
+    }
+
+    /// Writes what fits and keeps the rest for [`take_unsent`](Self::take_unsent), behind what was kept before. A failure
+    /// is left for the connection to meet at its next read or write.
+    pub(crate) fn write_or_keep(&self, bytes: &[u8]) {
+        let written = if self.has_unsent.get() {
+            0
+        } else {
+            match self.try_write(bytes) {
+                Ok(written) => written.unwrap_or(0),
+                Err(_) => return,
+            }
+        };
+        if written < bytes.len() {
+            let mut unsent = self.unsent.take();
+            unsent.extend_from_slice(&bytes[written..]);
+            self.unsent.set(unsent);
+            self.has_unsent.set(true);
+        }
+    }
+
+    /// What the socket did not take, to be written before anything else.
+    pub(crate) fn take_unsent(&self) -> Option<Vec<u8>> {
+        self.has_unsent.replace(false).then(|| self.unsent.take())
     }
 
     /// Sends FIN; reading goes on.

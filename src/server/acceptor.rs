@@ -15,6 +15,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -191,7 +192,7 @@ impl Arrival {
             }
         };
         seat.enrol();
-        match connection::run(stream, peer, &self.shared) {
+        match connection::run(Rc::new(stream), peer, &self.shared) {
             Outcome::Closed => {}
             Outcome::Upgraded(upgraded) => {
                 // The frames of the HTTP phase are gone; so are, from here on, the pages that they used.

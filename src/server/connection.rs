@@ -17,6 +17,7 @@
 //! `101` it returns, and its caller goes on with the stream.
 
 use crate::net::buffer::{Filled, ReadBuffer};
+use crate::net::outgoing;
 use crate::net::stream::Stream;
 use crate::rt;
 use crate::server::exchange::{self, End};
@@ -28,6 +29,7 @@ use crate::server::upgrade::PreparedUpgrade;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,7 +40,7 @@ const LINGER_TIME: Duration = Duration::from_secs(1);
 
 /// One TCP peer in its HTTP phase.
 pub(crate) struct Connection {
-    pub(crate) stream: Stream,
+    pub(crate) stream: Rc<Stream>,
     pub(crate) buffer: ReadBuffer,
     pub(crate) shared: Arc<Shared>,
     /// The body of the request that is being handled, if it has one.
@@ -114,7 +116,7 @@ pub(crate) enum Outcome {
 
 /// What an upgrade leaves behind.
 pub(crate) struct Upgraded {
-    pub(crate) stream: Stream,
+    pub(crate) stream: Rc<Stream>,
     /// Bytes that came behind the request and belong to the session.
     pub(crate) leftover: ReadBuffer,
     pub(crate) prepared: Box<PreparedUpgrade>,
@@ -140,7 +142,7 @@ impl From<io::Error> for Gone {
 ///
 /// Not inlined: its frame must be gone when a session goes on with the stream for hours.
 #[inline(never)]
-pub(crate) fn run(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>) -> Outcome {
+pub(crate) fn run(stream: Rc<Stream>, peer: SocketAddr, shared: &Arc<Shared>) -> Outcome {
     let mut connection = Box::new(Connection {
         stream,
         buffer: ReadBuffer::new(),
@@ -158,6 +160,8 @@ pub(crate) fn run(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>) -> Out
     ));
     loop {
         if connection.await_request().is_err() {
+            // The last answer may still be on its way.
+            let _ = connection.settle();
             return Outcome::Closed;
         }
         connection.patience.renew(shared.config.idle_timeout);
@@ -182,6 +186,7 @@ impl Connection {
     /// Parks with nothing in hand until the first bytes of a request are there.
     fn await_request(&mut self) -> Result<(), Gone> {
         loop {
+            self.finish_unsent()?;
             match self.buffer.fill(&self.stream)? {
                 Filled::Bytes(_) => return Ok(()),
                 Filled::Nothing => {}
@@ -228,6 +233,33 @@ impl Connection {
         Ok(())
     }
 
+    /// Writes the answers that were collected, as the last thing before the connection waits: small ones together with
+    /// those of other connections.
+    pub(crate) fn leave(&mut self, out: &mut Vec<u8>) -> ControlFlow<End> {
+        if out.len() > outgoing::LONGEST {
+            return self.send(out, &[]);
+        }
+        if !out.is_empty() {
+            outgoing::leave(&self.stream, out);
+            out.clear();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Sees to it that everything that was left for the connection's stream is written.
+    pub(crate) fn settle(&mut self) -> Result<(), Gone> {
+        outgoing::flush();
+        self.finish_unsent()
+    }
+
+    /// Goes on where an answer that was left did not fit.
+    fn finish_unsent(&mut self) -> Result<(), Gone> {
+        match self.stream.take_unsent() {
+            Some(unsent) => self.write_all(&unsent, &[]),
+            None => Ok(()),
+        }
+    }
+
     /// Writes the answers that were collected; parks while the peer takes nothing.
     pub(crate) fn flush(&mut self, out: &mut Vec<u8>) -> ControlFlow<End> {
         if out.is_empty() {
@@ -239,7 +271,7 @@ impl Connection {
 
     /// Writes the answers that were collected and a body behind them.
     pub(crate) fn send(&mut self, out: &mut Vec<u8>, body: &[u8]) -> ControlFlow<End> {
-        let sent = self.write_all(out, body);
+        let sent = self.settle().and_then(|()| self.write_all(out, body));
         out.clear();
         match sent {
             Ok(()) => ControlFlow::Continue(()),

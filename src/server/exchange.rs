@@ -63,7 +63,7 @@ pub(crate) fn serve(
                 };
                 connection.take_turns(out)?;
                 if connection.buffer.is_empty() {
-                    connection.flush(out)?;
+                    connection.leave(out)?;
                     return ControlFlow::Continue(connection);
                 }
             }

@@ -157,6 +157,7 @@ impl Connection {
                 Filled::End | Filled::Full => return Err(BodyError::Closed),
             }
             if std::mem::take(&mut body.continue_pending) {
+                self.settle()?;
                 self.write_all(encode::CONTINUE, &[])?;
                 continue;
             }

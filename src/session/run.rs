@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// What a connection hands over when it has become a session; the 101 is written.
 pub(crate) struct Start {
-    pub(crate) stream: Stream,
+    pub(crate) stream: Rc<Stream>,
     /// What came behind the request, perhaps the first frames.
     pub(crate) buffer: ReadBuffer,
     pub(crate) peer: SocketAddr,
@@ -65,7 +65,6 @@ fn prepare(start: Start) -> (Rc<Inner>, SessionStart) {
         drain,
         run,
     } = start;
-    let stream = Rc::new(stream);
     let shared = Shared::new(stream.clone(), peer, subprotocol, &settings);
     let holds_when_full = matches!(run, SessionStart::Callback(_));
     let drive = RefCell::new(Drive::new(&settings, buffer, drain, holds_when_full));
