@@ -19,7 +19,7 @@ const KEPT: usize = 4;
 const SMALLEST: usize = 1024;
 
 thread_local! {
-    static POOL: RefCell<Vec<Box<[u8]>>> = const { RefCell::new(Vec::new()) };
+    static POOL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What [`ReadBuffer::fill`] came back with.
@@ -38,9 +38,10 @@ pub(crate) enum Filled {
 /// Bytes that were read and not yet consumed. Has no memory until it is first filled.
 #[derive(Default)]
 pub(crate) struct ReadBuffer {
-    bytes: Box<[u8]>,
+    /// What was read; the capacity beyond it is the room to read into, which nobody has to clear.
+    bytes: Vec<u8>,
+    /// How much of it was consumed.
     start: usize,
-    end: usize,
 }
 
 impl ReadBuffer {
@@ -51,17 +52,17 @@ impl ReadBuffer {
 
     /// The bytes that nobody has consumed.
     pub(crate) fn unread(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
+        &self.bytes[self.start..]
     }
 
     /// The same, to be changed in place (unmasking).
     pub(crate) fn unread_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..self.end]
+        &mut self.bytes[self.start..]
     }
 
     /// True if everything was consumed.
     pub(crate) fn is_empty(&self) -> bool {
-        self.start == self.end
+        self.start == self.bytes.len()
     }
 
     /// Marks the first `count` unread bytes as done with.
@@ -69,11 +70,14 @@ impl ReadBuffer {
     /// # Panics
     /// If there are fewer.
     pub(crate) fn consume(&mut self, count: usize) {
-        assert!(count <= self.end - self.start, "consumed more than was read");
+        assert!(
+            count <= self.bytes.len() - self.start,
+            "consumed more than was read"
+        );
         self.start += count;
-        if self.start == self.end {
+        if self.is_empty() {
             self.start = 0;
-            self.end = 0;
+            self.bytes.clear();
         }
     }
 
@@ -85,26 +89,23 @@ impl ReadBuffer {
         if !stream.is_readable() {
             return Ok(Filled::Nothing);
         }
-        if self.end == self.bytes.len() && !self.make_room() {
+        if self.bytes.len() == self.bytes.capacity() && !self.make_room() {
             return Ok(Filled::Full);
         }
-        Ok(match stream.try_read(&mut self.bytes[self.end..])? {
+        Ok(match stream.try_read(&mut self.bytes)? {
             None => Filled::Nothing,
             Some(0) => Filled::End,
-            Some(read) => {
-                self.end += read;
-                Filled::Bytes(read)
-            }
+            Some(read) => Filled::Bytes(read),
         })
     }
 
     /// Doubles the memory of a full buffer, to at most `most` bytes; false if it has that much already.
     pub(crate) fn grow(&mut self, most: usize) -> bool {
-        let size = (self.bytes.len().max(SMALLEST) * 2).min(most);
-        if size <= self.bytes.len() {
+        let size = (self.bytes.capacity().max(SMALLEST) * 2).min(most);
+        if size <= self.bytes.capacity() {
             return false;
         }
-        self.move_to(vec![0; size].into_boxed_slice());
+        self.move_to(Vec::with_capacity(size));
         true
     }
 
@@ -112,24 +113,22 @@ impl ReadBuffer {
     pub(crate) fn park(&mut self) {
         if self.is_empty() {
             *self = ReadBuffer::new();
-        } else if self.bytes.len() >= POOLED {
-            let unread = self.end - self.start;
+        } else if self.bytes.capacity() >= POOLED {
             // Twice what is there: a peer that trickles makes the bytes be copied a constant number of times each.
-            let size = (2 * unread).max(SMALLEST);
-            if size <= self.bytes.len() / 2 {
-                self.move_to(vec![0; size].into_boxed_slice());
+            let size = (2 * self.unread().len()).max(SMALLEST);
+            if size <= self.bytes.capacity() / 2 {
+                self.move_to(Vec::with_capacity(size));
             }
         }
     }
 
     /// Room at the end: by moving the unread bytes to the front, or by going over to a worker's buffer.
     fn make_room(&mut self) -> bool {
-        if self.bytes.len() < POOLED {
+        if self.bytes.capacity() < POOLED {
             let pooled = POOL.with_borrow_mut(Vec::pop);
-            self.move_to(pooled.unwrap_or_else(|| vec![0; POOLED].into_boxed_slice()));
+            self.move_to(pooled.unwrap_or_else(|| Vec::with_capacity(POOLED)));
         } else if self.start > 0 {
-            self.bytes.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
+            self.bytes.drain(..self.start);
             self.start = 0;
         } else {
             return false;
@@ -137,22 +136,19 @@ impl ReadBuffer {
         true
     }
 
-    fn move_to(&mut self, mut bytes: Box<[u8]>) {
-        let unread = self.end - self.start;
-        bytes[..unread].copy_from_slice(self.unread());
+    /// Goes over to other memory, empty and large enough.
+    fn move_to(&mut self, mut bytes: Vec<u8>) {
+        bytes.extend_from_slice(self.unread());
         // The old memory goes the way of every dropped buffer.
-        *self = ReadBuffer {
-            bytes,
-            start: 0,
-            end: unread,
-        };
+        *self = ReadBuffer { bytes, start: 0 };
     }
 }
 
 impl Drop for ReadBuffer {
     fn drop(&mut self) {
-        if self.bytes.len() == POOLED {
-            let bytes = std::mem::take(&mut self.bytes);
+        if self.bytes.capacity() == POOLED {
+            let mut bytes = std::mem::take(&mut self.bytes);
+            bytes.clear();
             // Fails only while the thread ends.
             let _ = POOL.try_with(|pool| {
                 let mut pool = pool.borrow_mut();
@@ -172,19 +168,19 @@ mod tests {
     fn holding(consumed: usize, content: &[u8]) -> ReadBuffer {
         let mut buffer = ReadBuffer::new();
         assert!(buffer.make_room());
+        buffer.bytes.resize(consumed, 0);
+        buffer.bytes.extend_from_slice(content);
         buffer.start = consumed;
-        buffer.end = consumed + content.len();
-        buffer.unread_mut().copy_from_slice(content);
         buffer
     }
 
     #[test]
     fn an_empty_buffer_has_no_memory_and_gives_it_back_when_parked() {
         let mut buffer = holding(0, b"abc");
-        assert_eq!(buffer.bytes.len(), POOLED);
+        assert_eq!(buffer.bytes.capacity(), POOLED);
         buffer.consume(3);
         buffer.park();
-        assert_eq!(buffer.bytes.len(), 0);
+        assert_eq!(buffer.bytes.capacity(), 0);
         assert!(POOL.with_borrow(|pool| pool.len() <= KEPT && !pool.is_empty()));
     }
 
@@ -193,7 +189,7 @@ mod tests {
         let mut buffer = holding(60_000, b"GET / HT");
         buffer.park();
         assert_eq!(buffer.unread(), b"GET / HT");
-        assert_eq!(buffer.bytes.len(), SMALLEST);
+        assert_eq!(buffer.bytes.capacity(), SMALLEST);
         buffer.park();
         assert_eq!(buffer.unread(), b"GET / HT");
     }
@@ -202,10 +198,10 @@ mod tests {
     fn a_small_buffer_that_is_full_goes_over_to_a_pooled_one() {
         let mut buffer = holding(0, &[7; 600]);
         buffer.park();
-        assert_eq!(buffer.bytes.len(), 1200);
-        buffer.end = 1200;
+        assert_eq!(buffer.bytes.capacity(), 1200);
+        buffer.bytes.resize(1200, 0);
         assert!(buffer.make_room());
-        assert_eq!(buffer.bytes.len(), POOLED);
+        assert_eq!(buffer.bytes.capacity(), POOLED);
         assert_eq!(&buffer.unread()[..600], &[7; 600]);
         assert_eq!(buffer.unread().len(), 1200);
     }
@@ -214,7 +210,7 @@ mod tests {
     fn room_is_made_by_moving_the_unread_bytes_to_the_front() {
         let mut buffer = holding(POOLED - 3, b"abc");
         assert!(buffer.make_room());
-        assert_eq!((buffer.start, buffer.end), (0, 3));
+        assert_eq!((buffer.start, buffer.bytes.len()), (0, 3));
         assert_eq!(buffer.unread(), b"abc");
     }
 
@@ -223,7 +219,7 @@ mod tests {
         let mut buffer = holding(0, &[9; POOLED]);
         assert!(!buffer.make_room());
         assert!(buffer.grow(100_000));
-        assert_eq!(buffer.bytes.len(), 100_000);
+        assert_eq!(buffer.bytes.capacity(), 100_000);
         assert_eq!(buffer.unread(), &[9; POOLED]);
         assert!(!buffer.grow(100_000));
     }

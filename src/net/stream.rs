@@ -5,6 +5,7 @@
 //! an event. It has no buffers (see [`super::buffer`]), no deadlines of its own and knows no protocol.
 
 use crate::rt::{Socket, Wake};
+use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::SockRef;
@@ -68,24 +69,26 @@ impl Stream {
         }
     }
 
-    /// Reads what is there: `Ok(None)` = nothing now, `Ok(Some(0))` = the peer has finished.
+    /// Reads what is there into the spare capacity of `buf`: `Ok(None)` = nothing now, `Ok(Some(0))` = the peer has
+    /// finished.
     ///
-    /// `buf` must not be empty, or an end would be seen where there is none.
+    /// `buf` must have spare capacity, or an end would be seen where there is none.
     ///
     /// # Errors
     /// The connection has failed.
-    pub(crate) fn try_read(&self, buf: &mut [u8]) -> io::Result<Option<usize>> {
-        debug_assert!(!buf.is_empty(), "a read needs room");
+    pub(crate) fn try_read(&self, buf: &mut Vec<u8>) -> io::Result<Option<usize>> {
+        let room = buf.capacity() - buf.len();
+        debug_assert!(room > 0, "a read needs room");
         if !self.readable.get() {
             return Ok(None);
         }
         loop {
-            // The length is the buffer's room that was filled; nothing is truncated on a stream socket.
-            match rustix::net::recv(&self.socket, &mut *buf, RecvFlags::empty()) {
+            // The second figure is for datagrams, which may be cut; on a stream both are the same.
+            match rustix::net::recv(&self.socket, spare_capacity(buf), RecvFlags::empty()) {
                 Ok((read, _)) => {
                     // A short read has drained the socket, but the end of the stream may be waiting behind it
                     // without an event of its own.
-                    if read < buf.len() && !self.hangup.get() {
+                    if read < room && !self.hangup.get() {
                         self.readable.set(read == 0);
                     }
                     return Ok(Some(read));

@@ -6,8 +6,9 @@ use may::coroutine;
 use parking_lot::Mutex;
 use std::io;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
 /// What the process-wide runtime is started with.
 #[derive(Clone, Debug)]
@@ -25,8 +26,11 @@ pub(crate) struct Settings {
 /// Stacks kept for reuse, per worker: enough for steady churn, little memory (8 KiB each).
 const POOLED: usize = 64;
 
-/// The top of one of the runtime's own stacks.
-static A_STACK: AtomicUsize = AtomicUsize::new(0);
+/// Where the workers say that they are ready, each with the top of a stack of the runtime's own; until [`attend`].
+static STARTING: Mutex<Option<mpsc::Receiver<io::Result<usize>>>> = Mutex::new(None);
+
+/// When the process's maps are read. Until then stacks are not trimmed and their number is not bounded.
+const LEARN_AFTER: Duration = Duration::from_millis(10);
 
 static WORKERS: OnceLock<Box<[Worker]>> = OnceLock::new();
 
@@ -35,8 +39,8 @@ static WORKERS: OnceLock<Box<[Worker]>> = OnceLock::new();
 /// # Errors
 /// When fds, threads or signal handlers can't be had. A later call tries again only if no worker was started.
 pub(crate) fn start(settings: &Settings) -> io::Result<()> {
-    static STARTING: Mutex<()> = Mutex::new(());
-    let _one = STARTING.lock();
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock();
     if WORKERS.get().is_some() {
         return Ok(());
     }
@@ -67,32 +71,34 @@ pub(crate) fn start(settings: &Settings) -> io::Result<()> {
             worker::run_timer(|result| drop(timer.send(result.map(|()| 0))))
         })?;
     }
-    drop(ready);
+    // `may` has filled its pool. It reads this for each stack given back, so later spawns reuse those.
+    may::config().set_pool_capacity(POOLED * count);
+    *STARTING.lock() = Some(started);
+    Ok(())
+}
+
+/// Finishes the start: waits for the workers, takes stack overflows over, starts the watchdog, whose thread first learns
+/// how stacks lie and how many there may be. Apart from [`start`], since no first request has to wait for it: green
+/// threads may be started before. Later calls are no-ops.
+///
+/// # Errors
+/// A worker could not register with the kernel, or there is no thread for the watchdog.
+pub(crate) fn attend() -> io::Result<()> {
+    let Some(started) = STARTING.lock().take() else {
+        return Ok(());
+    };
     let mut a_stack = 0;
-    for _ in 0..2 * count {
+    for _ in 0..2 * workers() {
         let stack = started
             .recv()
             .map_err(|_| io::Error::other("a worker did not start"))??;
         a_stack = a_stack.max(stack);
     }
-    // It reads this for each stack given back, so later spawns reuse those.
-    may::config().set_pool_capacity(POOLED * count);
-    A_STACK.store(a_stack, Ordering::Relaxed);
-    stack::install_handlers()
-}
-
-/// Starts what the runtime needs but no first request has to wait for: the watchdog, whose thread first learns how stacks
-/// lie and how many there may be. Later calls are no-ops.
-///
-/// # Errors
-/// When the thread can't be had.
-pub(crate) fn attend() -> io::Result<()> {
-    static ATTENDED: AtomicBool = AtomicBool::new(false);
-    if ATTENDED.swap(true, Ordering::AcqRel) {
-        return Ok(());
-    }
-    watchdog::start(|| {
-        stack::learn_layout(A_STACK.load(Ordering::Relaxed));
+    stack::install_handlers()?;
+    watchdog::start(move || {
+        // Reading the process's maps holds up those who map stacks, and the first requests are at that just now.
+        std::thread::sleep(LEARN_AFTER);
+        stack::learn_layout(a_stack);
         maps::learn_limit(POOLED * workers());
     })
 }

@@ -69,6 +69,9 @@ struct Acceptor {
     reserve: Option<File>,
     pause: Duration,
     log: Throttle,
+    /// The worker of the next connection, round robin. Begins with the acceptor's own, which is awake when the first
+    /// connection of a fresh process comes.
+    next: usize,
 }
 
 /// Accepts until the server drains. Runs on a green thread of its own; the listening socket is closed when it returns.
@@ -87,6 +90,7 @@ pub(crate) fn run(listener: OwnedFd, shared: Arc<Shared>, mut seat: Seat) {
         reserve: open_reserve(),
         pause: SHORTEST_PAUSE,
         log: Throttle::default(),
+        next: rt::worker().unwrap_or_default(),
     };
     while !acceptor.shared.drain.is_draining() {
         acceptor.round();
@@ -126,7 +130,9 @@ impl Acceptor {
             fd: Some(fd),
             shared: self.shared.clone(),
         };
-        match rt::spawn_on(rt::next_worker(), move || arrival.serve(peer, seat)) {
+        let worker = self.next;
+        self.next = (worker + 1) % rt::workers();
+        match rt::spawn_on(worker, move || arrival.serve(peer, seat)) {
             Ok(()) => self.shared.here().accepted.add_one(),
             // The arrival has been told when it was dropped.
             Err(rt::SpawnError::MapLimit) => {

@@ -47,13 +47,14 @@ impl App {
     /// As [`App::serve`].
     pub fn start(self, config: Config) -> Result<ServerHandle> {
         let app = self.build()?;
+        // First of all, so that who connects meanwhile waits in the backlog.
+        let (socket, address) = listener::bind(config.address)?;
         rt::start(&rt::Settings {
             workers: config.workers,
             stack_bytes: config.stack_bytes,
             host_threads: config.blocking_threads,
             host_queue: config.blocking_queue,
         })?;
-        let (socket, address) = listener::bind(config.address)?;
         let handle_signals = config.handle_signals;
         let handle = ServerHandle {
             shared: Shared::new(app, config, address),

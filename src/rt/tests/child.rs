@@ -152,6 +152,7 @@ fn a_spawn_is_refused_before_the_limit_of_maps() {
 #[ignore = "sets a limit of the whole process"]
 fn meets_the_limit_of_maps() {
     runtime();
+    eventually("the limit is read", || maps::limit() != usize::MAX);
     let real = maps::limit();
     assert!(real > 1_000 && real < usize::MAX, "read from the kernel: {real}");
     maps::set_limit(10);
