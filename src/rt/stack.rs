@@ -160,6 +160,23 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, _context
     }
 }
 
+/// Maps the next pages of the calling thread's stack in one call: `may` builds its scheduler in a frame of 130 KiB, and the
+/// faults of that many pages one by one are a fifth of the time in which a process starts.
+pub(super) fn map_ahead() {
+    /// Within the 128 KiB that a new program's stack can grow by without being asked.
+    const AHEAD: usize = 112 * 1024;
+    let mark = 0u8;
+    let top = ptr::from_ref(&mark) as usize & !(PAGE - 1);
+    // SAFETY: mapping changes no content, and where nothing may be mapped the kernel refuses, which does no harm.
+    unsafe {
+        libc::madvise(
+            (top - AHEAD) as *mut libc::c_void,
+            AHEAD,
+            libc::MADV_POPULATE_WRITE,
+        )
+    };
+}
+
 /// Gives back the pages of this green thread's stack that lie below what is in use now (one madvise call). For a
 /// session that has used much stack once and goes idle: what it needs later is mapped again on touch, filled with
 /// zeros.

@@ -58,6 +58,7 @@ pub(crate) fn start(settings: &Settings) -> io::Result<()> {
     may::config().set_worker_pin(false);
     host::set_bounds(settings.host_threads, settings.host_queue);
     let workers = WORKERS.get_or_init(|| workers);
+    stack::map_ahead();
     let (ready, started) = mpsc::channel();
     for worker in workers {
         let doorbell = ready.clone();
