@@ -5,6 +5,7 @@ use greenroom::{
     App, CloseCode, CloseFrame, Config, Error, Message, Result, SendStatus, Sender, Session, SessionHandler,
     SessionRef, WsRoute,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -333,6 +334,26 @@ fn messages_sent_before_a_close_or_the_handlers_end_still_arrive() {
         }
         assert_eq!(code(client.recv_close()), Some(1000));
     }
+}
+
+#[test]
+fn what_the_socket_did_not_take_follows_although_the_handler_sleeps() {
+    // Far more than the buffers of both sockets take.
+    const LEN: usize = 32 << 20;
+    let received = Arc::new(AtomicBool::new(false));
+    let seen = received.clone();
+    let app = App::new().ws("/", move |session: Session| -> Result<()> {
+        session.send(vec![7; LEN])?;
+        while !seen.load(Ordering::SeqCst) {
+            greenroom::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    });
+    let server = TestServer::start(app);
+    let mut client = Client::connect(&server, "/");
+    assert_eq!(client.recv().expect("the message").len(), LEN);
+    received.store(true, Ordering::SeqCst);
+    assert_eq!(client.recv_close().expect("a code").code, CloseCode::NORMAL);
 }
 
 #[test]

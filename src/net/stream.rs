@@ -61,6 +61,11 @@ impl Stream {
         !self.writable.get()
     }
 
+    /// True while its green thread waits here, and so hears of its events.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.get()
+    }
+
     /// For writes from outside the green thread: if that doesn't wait here it hears of no event, so whether there is
     /// room is found out by trying.
     pub(crate) fn look_for_room(&self) {

@@ -35,7 +35,13 @@ impl Inner {
                 .step(&self.stream, &self.shared, timed_out);
             timed_out = false;
             match step {
-                Step::Message(message) => return Some(message),
+                Step::Message(message) => {
+                    // From here on the handler may wait for anything.
+                    if self.shared.outbox.is_blocked() {
+                        self.shared.watch(&self.stream);
+                    }
+                    return Some(message);
+                }
                 // While the thread unwinds no wait parks: a destructor that receives would go round for ever.
                 Step::Wait { .. } | Step::Yield if std::thread::panicking() => return None,
                 Step::Wait { until } => timed_out = self.stream.wait(until).timed_out,
@@ -114,7 +120,9 @@ impl Session {
                 }
                 Ok((SendStatus::Sent | SendStatus::Queued, cost)) => {
                     if shared.outbox.is_marked(cost) {
-                        self.flush()?;
+                        if self.flush()? == Flushed::Blocked {
+                            shared.watch(&self.inner.stream);
+                        }
                     } else {
                         shared.ring();
                     }

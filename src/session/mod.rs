@@ -13,6 +13,7 @@ mod handle;
 mod handler;
 mod run;
 mod shared;
+mod stalled;
 mod start;
 
 pub use handle::{Sender, Session, SessionRef};

@@ -1,6 +1,7 @@
 //! The half of a session that other threads may reach: its outbox, and the bell that has it written out.
 
 use super::handle::SessionRef;
+use super::stalled;
 use crate::net::stream::Stream;
 use crate::outbox::{Entry, Flushed, Outbox, SendStatus};
 use crate::rt::{self, Green, Owned, Rung};
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     stream: Owned<Stream>,
     /// A ring is under way: no second one is needed.
     ringing: AtomicBool,
+    /// It is on its worker's list of sessions to be tried again.
+    stalled: AtomicBool,
 }
 
 impl Shared {
@@ -69,6 +72,7 @@ impl Shared {
             green: Green::current(),
             stream: Owned::new(stream),
             ringing: AtomicBool::new(false),
+            stalled: AtomicBool::new(false),
         })
     }
 
@@ -143,14 +147,34 @@ impl Shared {
     }
 
     /// Writes the outbox out; the owner only (elsewhere, and after the end, it does nothing).
-    pub(crate) fn flush(&self) {
+    pub(crate) fn flush(self: &Arc<Self>) {
         let Some(stream) = self.stream.get() else { return };
         stream.look_for_room();
         match self.outbox.flush(&stream) {
-            Ok(Flushed::All | Flushed::Blocked) if self.outbox.is_open() => {}
+            Ok(Flushed::Blocked) if self.outbox.is_open() => self.watch(&stream),
+            Ok(Flushed::All) if self.outbox.is_open() => {}
             // A Close is under way, or the connection has failed: the session has to look, and to watch the time.
             _ => self.green.wake(),
         }
+    }
+
+    /// The socket is full: if the session's green thread doesn't wait for it, somebody else has to.
+    pub(super) fn watch(self: &Arc<Self>, stream: &Stream) {
+        if !stream.is_waiting() && !self.stalled.swap(true, Ordering::Relaxed) {
+            stalled::watch(self);
+        }
+    }
+
+    /// One more try; false when the session needs no more of them.
+    pub(super) fn is_still_stalled(self: &Arc<Self>) -> bool {
+        if self.stream.get().is_some_and(|stream| !stream.is_waiting()) {
+            self.flush();
+            if self.outbox.is_blocked() && self.outbox.is_open() {
+                return true;
+            }
+        }
+        self.stalled.store(false, Ordering::Relaxed);
+        false
     }
 
     /// The end: the socket is given up and everything that still waits is dropped.
