@@ -55,8 +55,8 @@ struct Ws {
     /// Threads, each with its own epoll
     #[arg(short, long, default_value = "1", value_parser = count)]
     threads: usize,
-    /// Bytes in a message, 16 MiB at most
-    #[arg(long, default_value_t = 64)]
+    /// Bytes in a message, 16 MiB at most; takes k and m (thousands and millions)
+    #[arg(long, default_value = "64", value_parser = count)]
     size: usize,
     /// Send binary messages rather than text
     #[arg(long)]

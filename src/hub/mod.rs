@@ -23,6 +23,8 @@ use topic::State;
 /// Topics that are kept for their history alone, with nobody in them and no handle to them. Bounds what visitors of
 /// made-up rooms can use up.
 const IDLE_TOPICS: usize = 1024;
+/// The history of all of those together, in bytes; beyond it the ones idle for longest are forgotten too.
+const IDLE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The registry of topics. Cheap to clone; all clones are the same hub.
 ///
@@ -50,6 +52,8 @@ struct Topics {
     by_name: HashMap<Arc<str>, Slot>,
     /// Topics that exist for their history alone, in the order in which they fell idle.
     idle: BTreeMap<u64, Arc<str>>,
+    /// Their histories' bytes.
+    idle_bytes: usize,
     next_idle: u64,
 }
 
@@ -57,8 +61,8 @@ struct Topics {
 struct Slot {
     state: Arc<State>,
     live: Weak<Live>,
-    /// The key in `idle`.
-    idle: Option<u64>,
+    /// Its key in `idle`, and what it counts for in `idle_bytes`.
+    idle: Option<(u64, usize)>,
 }
 
 /// What topic handles and subscriptions hold: while one of them is there the topic is not idle.
@@ -88,8 +92,9 @@ impl Registry {
                 registry: Arc::downgrade(self),
             });
             slot.live = Arc::downgrade(&live);
-            if let Some(key) = slot.idle.take() {
+            if let Some((key, bytes)) = slot.idle.take() {
                 topics.idle.remove(&key);
+                topics.idle_bytes -= bytes;
             }
             return live;
         }
@@ -123,19 +128,25 @@ impl Registry {
         if slot.live.strong_count() > 0 || slot.idle.is_some() {
             return;
         }
-        if !slot.state.has_history() {
+        let Some(bytes) = slot.state.history_bytes() else {
             forgotten.extend(topics.by_name.remove(&state.name));
             return;
-        }
+        };
         let key = topics.next_idle;
         topics.next_idle += 1;
-        slot.idle = Some(key);
+        slot.idle = Some((key, bytes));
         topics.idle.insert(key, state.name.clone());
-        while topics.idle.len() > IDLE_TOPICS {
+        topics.idle_bytes += bytes;
+        while topics.idle.len() > IDLE_TOPICS || topics.idle_bytes > IDLE_BYTES {
             let Some((_, name)) = topics.idle.pop_first() else {
                 break;
             };
-            forgotten.extend(topics.by_name.remove(&name));
+            let slot = topics.by_name.remove(&name);
+            topics.idle_bytes -= slot
+                .as_ref()
+                .and_then(|slot| slot.idle)
+                .map_or(0, |(_, bytes)| bytes);
+            forgotten.extend(slot);
         }
     }
 }
@@ -148,7 +159,7 @@ impl Hub {
 
     /// A hub whose topics keep their last `messages` messages (and of those at most 512 KiB), for
     /// [`Topic::subscribe_with_history`]. Topics that nobody is in are kept while they have a history, the 1,024 that
-    /// fell idle last.
+    /// fell idle last, and of those what fits 64 MiB.
     pub fn with_history(messages: usize) -> Self {
         Self {
             inner: Arc::new(Registry {
@@ -217,6 +228,23 @@ mod tests {
             "the oldest was forgotten first"
         );
         assert_eq!(hub.topic("room 11").history().len(), 1);
+    }
+
+    #[test]
+    fn idle_topics_are_forgotten_when_their_histories_together_are_too_large() {
+        let hub = Hub::with_history(1);
+        let large = vec![0; 400 * 1024];
+        let fit = IDLE_BYTES / large.len();
+        for n in 0..fit + 5 {
+            hub.topic(&format!("room {n}")).publish(large.clone());
+        }
+        assert!(
+            hub.topics() <= fit && hub.topics() >= fit - 1,
+            "{} of {fit}",
+            hub.topics()
+        );
+        assert_eq!(hub.topic("room 0").history().len(), 0);
+        assert_eq!(hub.topic(&format!("room {}", fit + 4)).history().len(), 1);
     }
 
     #[test]

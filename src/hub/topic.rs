@@ -66,8 +66,10 @@ impl State {
         }
     }
 
-    pub(super) fn has_history(&self) -> bool {
-        !self.members.lock().history.is_empty()
+    /// Bytes of the messages kept; `None` if there are none.
+    pub(super) fn history_bytes(&self) -> Option<usize> {
+        let members = self.members.lock();
+        (!members.history.is_empty()).then_some(members.history_bytes)
     }
 
     /// Takes a member out of its worker's list; nothing happens if a publish has taken it out already.

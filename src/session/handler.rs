@@ -39,7 +39,8 @@ pub trait SessionHandler: Send + 'static {
     /// Any error ends the session with 1011.
     fn on_message(&mut self, session: &SessionRef, message: Message) -> Result<()>;
 
-    /// Called exactly once, at the end, whatever the reason; `None` where the connection was lost without a Close.
+    /// Called exactly once, at the end, whatever the reason, with the peer's Close if it began the closing and gave a
+    /// code. `None` where this side closed, the peer's Close had no code, or the connection was lost.
     fn on_close(&mut self, close: Option<&CloseFrame>) {
         let _ = close;
     }

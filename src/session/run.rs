@@ -95,6 +95,8 @@ fn run_callbacks(inner: &Rc<Inner>, mut handler: Box<dyn SessionHandler>) -> boo
         Ok(())
     }));
     let panicked = settle(inner, end);
+    // The peer doesn't wait for what `on_close` does. A failure shows in the handshake.
+    let _ = inner.shared.outbox.flush(&inner.stream);
     let close = match &inner.drive.borrow().ended {
         Some(Ended::ByPeer(frame)) => frame.clone(),
         _ => None,
