@@ -21,6 +21,8 @@ pub(crate) const LONGEST: usize = 4 * 1024;
 
 thread_local! {
     static OUTGOING: RefCell<Outgoing> = const { RefCell::new(Outgoing::NONE) };
+    /// Made once, rung often.
+    static BELL: Arc<dyn Rung> = Arc::new(Bell);
 }
 
 /// What has gathered on this worker.
@@ -62,7 +64,7 @@ pub(crate) fn leave(stream: &Rc<Stream>, answer: &[u8]) {
         flush();
     }
     if ring && let Some(worker) = rt::worker() {
-        rt::post(worker, Arc::new(Bell));
+        rt::post(worker, BELL.with(Arc::clone));
     }
 }
 

@@ -1,16 +1,17 @@
 //! From method and path to a route.
 //!
-//! Paths are found by `matchit`, a radix tree without dependencies: static segments win over variables, there are no
-//! regular expressions, and a match allocates nothing for up to three variables (one small vector beyond). The path is
-//! compared as sent: neither decoded nor normalised, and a trailing slash counts. Beside each path stands a table of
-//! methods.
+//! A path without variables is looked up whole; nothing can win over it. The others are found by `matchit`, a radix tree
+//! without dependencies: static segments win over variables, there are no regular expressions, and a match allocates
+//! nothing, but for one small vector where it has to try several branches or there are more than three variables. The
+//! path is compared as sent: neither decoded nor normalised, and a trailing slash counts. Beside each path stands a table
+//! of methods.
 
 use crate::server::endpoint::Endpoint;
 use crate::server::middleware::Middleware;
 use crate::server::params::{Names, Params};
 use crate::server::pattern;
 use http::{HeaderValue, Method};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The methods the server knows, in the order in which `Allow` lists them. Others never come this far (501).
@@ -51,7 +52,11 @@ struct PathTable {
 
 /// Finds routes; built once, then only read.
 pub(crate) struct Router {
-    paths: matchit::Router<PathTable>,
+    tables: Vec<PathTable>,
+    /// Paths without variables: the index of their table.
+    fixed: HashMap<Box<str>, usize>,
+    /// All paths.
+    paths: matchit::Router<usize>,
     allow_any: HeaderValue,
 }
 
@@ -73,21 +78,29 @@ impl Router {
         if path == "*" {
             return Lookup::Options(&self.allow_any);
         }
-        let Ok(found) = self.paths.at(path) else {
-            return Lookup::UnknownPath;
-        };
-        let table = found.value;
-        let route = slot(method).and_then(|slot| match (&table.routes[slot], slot) {
-            (None, HEAD) => table.routes[GET].as_ref().filter(|route| !route.websocket),
+        if let Some(&index) = self.fixed.get(path) {
+            return self.tables[index].find(method, |_| Params::default());
+        }
+        match self.paths.at(path) {
+            Ok(found) => {
+                let values = found.params.iter().map(|(_, value)| value);
+                self.tables[*found.value].find(method, |names| Params::new(names, path, values))
+            }
+            Err(_) => Lookup::UnknownPath,
+        }
+    }
+}
+
+impl PathTable {
+    fn find(&self, method: &Method, params: impl FnOnce(&Names) -> Params) -> Lookup<'_> {
+        let route = slot(method).and_then(|slot| match (&self.routes[slot], slot) {
+            (None, HEAD) => self.routes[GET].as_ref().filter(|route| !route.websocket),
             (route, _) => route.as_ref(),
         });
         match route {
-            Some(route) => {
-                let values = found.params.iter().map(|(_, value)| value);
-                Lookup::Found(route, Params::new(&table.names, path, values))
-            }
-            None if *method == Method::OPTIONS => Lookup::Options(&table.allow),
-            None => Lookup::OtherMethod(&table.allow),
+            Some(route) => Lookup::Found(route, params(&self.names)),
+            None if *method == Method::OPTIONS => Lookup::Options(&self.allow),
+            None => Lookup::OtherMethod(&self.allow),
         }
     }
 }
@@ -127,6 +140,8 @@ impl RouterBuilder {
 
     /// Builds the router; what doesn't fit is appended to `problems`.
     pub(crate) fn build(self, problems: &mut Vec<String>) -> Router {
+        let mut tables: Vec<PathTable> = Vec::new();
+        let mut fixed = HashMap::new();
         let mut paths = matchit::Router::new();
         let mut any = [false; METHODS.len()];
         for (path, routes) in self.paths {
@@ -141,7 +156,10 @@ impl RouterBuilder {
             let has = |slot: usize| routes[slot].is_some() || (slot == HEAD && http_get) || slot == OPTIONS;
             (0..METHODS.len()).for_each(|slot| any[slot] |= has(slot));
             let allow = allow(has);
-            if let Err(error) = paths.insert(path.as_str(), PathTable { names, routes, allow }) {
+            if !path.contains(['{', '}']) {
+                fixed.insert(Box::from(path.as_str()), tables.len());
+            }
+            if let Err(error) = paths.insert(path.as_str(), tables.len()) {
                 let problem = match error {
                     matchit::InsertError::Conflict { with } => format!(
                         "it would match the same paths as {with:?} (give a variable the same name in both)"
@@ -150,9 +168,12 @@ impl RouterBuilder {
                 };
                 problems.push(format!("route {path:?}: {problem}"));
             }
+            tables.push(PathTable { names, routes, allow });
         }
         any[OPTIONS] = true;
         Router {
+            tables,
+            fixed,
             paths,
             allow_any: allow(|slot| any[slot]),
         }
